@@ -1,0 +1,43 @@
+"""What a decision wants written: records, jobs, and the events that tell of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from clusterra.core.events.event import Draft
+from clusterra.core.jobs.job import Job
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """A sort of record, and the type its values have."""
+
+    name: str
+    type: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Generic[T]):
+    kind: Kind[T]
+    id: str
+    value: T
+    version: int = 0
+    """0 means the record is not stored yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Records, jobs and events that become true together or not at all."""
+
+    puts: Sequence[Record[Any]] = ()
+
+    jobs: Sequence[Job] = ()
+    """Jobs as last observed. They carry no version: one observer per cluster writes them,
+    and what fences a stale observer is its own record among `puts`."""
+
+    events: Sequence[Draft] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.puts or self.jobs or self.events)

@@ -1,0 +1,114 @@
+"""A job as the control plane understands it, whatever slurmrestd called its fields."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    """Slurm's base states, spelled as Slurm spells them, and one of our own (LOST)."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    TIMEOUT = "TIMEOUT"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
+    NODE_FAIL = "NODE_FAIL"
+    PREEMPTED = "PREEMPTED"
+    BOOT_FAIL = "BOOT_FAIL"
+    DEADLINE = "DEADLINE"
+    LOST = "LOST"
+    """Slurm answered, and knows this job neither as live nor as ended."""
+
+    @property
+    def ended(self) -> bool:
+        return self not in LIVE
+
+
+LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    id: int
+    born_at: datetime
+    """When it was first submitted. With `id` it names the job for ever: Slurm starts its ids
+    over some day, and a requeue gives the job a new `submitted_at`."""
+
+    submitted_at: datetime
+    state: JobState
+    flags: tuple[str, ...] = ()
+    """What Slurm adds to the state: COMPLETING, CONFIGURING, REQUEUED, …"""
+
+    reason: str = ""
+    """Slurm's code for why it waits or how it ended; empty where Slurm says None."""
+
+    name: str = ""
+    user: str = ""
+    account: str = ""
+    partition: str = ""
+    qos: str = ""
+    priority: int | None = None
+
+    cpus: int = 0
+    nodes_wanted: int = 0
+    memory_mib: int = 0
+    """Over all its nodes, as asked for, or as allocated once it runs."""
+
+    gpus: int = 0
+    time_limit_minutes: int | None = None
+    """None is no limit."""
+
+    features: str = ""
+    dependency: str = ""
+    nodes: str = ""
+    """Slurm's host list of the nodes it runs or ran on."""
+
+    eligible_at: datetime | None = None
+    expected_at: datetime | None = None
+    """Slurm's own guess at the start of a waiting job, when it has one."""
+
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    restarts: int = 0
+
+    array_id: int | None = None
+    array_task: int | None = None
+    array_waiting: str = ""
+    """On the one entry that stands for an array's waiting tasks: which, as `3-9%2`."""
+
+    work_dir: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    run_id: str = ""
+    """The submission through us that made it; empty for jobs submitted past us."""
+
+    comment: str = ""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.id, int(self.born_at.timestamp())
+
+    @property
+    def label(self) -> str:
+        """Its id as people write it: `41`, `43_5`, `43_[6-9]`."""
+        if self.array_id is None:
+            return str(self.id)
+        if self.array_task is not None:
+            return f"{self.array_id}_{self.array_task}"
+        return f"{self.array_id}_[{self.array_waiting}]"
+
+
+def continues(old: Job, new: Job) -> Job | None:
+    """Return `new` as the same job as `old`, or None if Slurm has given the id to another job.
+
+    A requeue raises the restart count and moves the submit time; a different submit
+    time without a restart can only be another job.
+    """
+    same = new.submitted_at == old.submitted_at or new.restarts > old.restarts
+    return replace(new, born_at=old.born_at) if same else None

@@ -1,0 +1,174 @@
+"""What the control plane needs from the world.
+
+Each protocol states promises. `tests/contracts` holds every adapter to them,
+the in-memory ones included, so a test that passes in memory means something.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.clusters import Node, Partition, SlurmInfo
+from clusterra.core.events.event import Event
+from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.query import Page, Query
+from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """Return the present, in UTC."""
+        ...
+
+
+class Store(Protocol):
+    """Records, jobs and events of every cluster: one way to write, several to read."""
+
+    async def get(self, kind: Kind[T], id: str, default: T) -> Record[T]:
+        """Return the record, or `default` at version 0. Sees every commit that has returned."""
+        ...
+
+    async def commit(self, cluster: str, change: Change) -> int:
+        """Apply all of `change` and return the cluster's latest sequence number.
+
+        Raises Conflict, and applies nothing, if any record has moved on from
+        the version it was read at. Sequence numbers have no gaps. When this
+        returns, the change survives the death of the process and the machine.
+        """
+        ...
+
+    async def events(
+        self, cluster: str, *, after: int = 0, limit: int = 100
+    ) -> Sequence[Event]: ...
+
+    async def job(self, cluster: str, id: int) -> Job | None:
+        """Return the newest job that had this id."""
+        ...
+
+    async def run(self, cluster: str, run_id: str) -> Job | None:
+        """Return the job that a submission of ours became."""
+        ...
+
+    async def jobs(self, cluster: str, query: Query) -> Page:
+        """Return one page of the jobs that match, and the cursor of the next."""
+        ...
+
+    async def count(self, cluster: str, query: Query) -> int:
+        """Count all the jobs that match, whatever the page."""
+        ...
+
+    async def live(self, cluster: str) -> Sequence[Job]:
+        """Return every job that had not ended when last observed."""
+        ...
+
+    async def tally(self, cluster: str) -> Mapping[str, int]:
+        """Count the jobs by state."""
+        ...
+
+
+class Slurm(Protocol):
+    """One cluster's scheduler, as seen by the service and as told by a person.
+
+    Every method raises Unreachable when Slurm could not be asked, and never
+    returns a partial answer. `user` is the Linux user in whose name to act;
+    None acts as the service itself.
+    """
+
+    async def about(self) -> SlurmInfo: ...
+
+    async def states(self) -> Mapping[int, str]:
+        """Return a mark per job slurmctld holds that changes when the job's state does. Cheap."""
+        ...
+
+    def all_jobs(self) -> AsyncIterator[Job]:
+        """Stream every job slurmctld holds. Expensive on the far side: ask rarely."""
+        ...
+
+    async def job(self, id: int) -> Sequence[Job]:
+        """Return a job; for an array, its entries. Empty if slurmctld holds no such job."""
+        ...
+
+    async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
+        """Return what accounting has of these jobs, newest submission of each id."""
+        ...
+
+    def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
+        """Stream what accounting has of the jobs that were alive in a period."""
+        ...
+
+    async def nodes(self) -> Sequence[Node]: ...
+
+    async def partitions(self) -> Sequence[Partition]: ...
+
+    async def submit(self, request: JobRequest, *, user: str) -> Accepted:
+        """Hand the job over once.
+
+        Raises Refused or Invalid if Slurm will not have it, and Unanswered if it is
+        not known whether Slurm took it.
+        """
+        ...
+
+    async def cancel(self, id: int, *, user: str | None, signal: str = "") -> None: ...
+
+    async def edit(self, id: int, edit: JobEdit, *, user: str | None) -> None: ...
+
+    async def requeue(self, id: int, *, user: str | None) -> None: ...
+
+    async def enroll(self, user: str, account: str) -> None:
+        """Let `user` run jobs under `account`; does nothing if they may already."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """A Linux user where jobs run."""
+
+    name: str
+    home: str
+
+
+class Logins(Protocol):
+    """The Linux users of the machines where jobs run."""
+
+    async def ensure(self, name: str) -> Login:
+        """Return the user, made just in time where that is ours to do.
+
+        Raises Refused where it cannot be made (a reserved name, a single-user cluster).
+        """
+        ...
+
+    async def directory_missing(self, path: str) -> bool:
+        """Say whether `path` is known not to exist there. Not knowing is False."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Some bytes of what a job has written."""
+
+    data: bytes
+    offset: int
+    """Where in the file `data` begins."""
+
+    size: int
+    """How long the file was when it was read."""
+
+
+class Logs(Protocol):
+    """What jobs write."""
+
+    async def read(
+        self, job: Job, *, stream: str = "stdout", tail: int | None = None
+    ) -> Output | None:
+        """Return the output, or its last `tail` bytes; None if there is none yet.
+
+        Never follows a link out of the job's own files. Raises Refused where
+        output cannot be reached from here.
+        """
+        ...

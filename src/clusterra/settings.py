@@ -1,0 +1,166 @@
+"""Every setting once, with its sentence.
+
+Settings come from a TOML file, overridden by `CLUSTERRA_<TABLE>_<KEY>` variables.
+They are read once, into frozen values, and passed as arguments; nothing reads
+them behind anybody's back. An unknown key stops the start and names the nearest
+one that exists.
+"""
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clusterra.core.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    host: str = "127.0.0.1"
+    """Address to listen on. The default answers only this machine."""
+
+    port: int = 8420
+    """Port to listen on."""
+
+    state: Path = Path("state")
+    """Directory of the database and the admin token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmSettings:
+    max_calls_per_minute: int = 600
+    """Most requests a minute that observing may send to one slurmrestd. Requests that a person
+    makes (submit, cancel) are never held back by it."""
+
+    timeout_seconds: float = 30
+    """How long one request to slurmrestd may take."""
+
+    connections: int = 8
+    """Most requests under way to one slurmrestd at a time."""
+
+    poll_seconds: float = 2
+    """Time between two looks at the queue while something is going on."""
+
+    idle_poll_seconds: float = 15
+    """The longest time between two looks while nothing is going on."""
+
+    history_days: int = 30
+    """How far back past jobs are read from accounting when a cluster is first seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedSettings:
+    """Only for a cluster that `clusterra up` runs itself."""
+
+    root: Path
+    """Directory that holds the cluster's /home and /etc as its jobs see them."""
+
+    single_user: bool = False
+    """Every job runs as one Linux user, because the cluster was started without root."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    id: str
+    """Short name in URLs, as `clus1a2b`."""
+
+    slurm: str
+    """Address of its slurmrestd, as `http://head:6820`."""
+
+    jwt_key: Path
+    """File with Slurm's HS256 key (`jwt_hs256.key`)."""
+
+    name: str = ""
+    """What people call it; the id if left out."""
+
+    service_user: str = "root"
+    """Slurm user in whose name the queue is observed."""
+
+    user: str = ""
+    """Linux user in whose name the admin token submits; the user who runs the server if left out."""
+
+    account: str = ""
+    """Slurm account that people are put into before their first job; empty puts nobody anywhere."""
+
+    home: str = "/home/{user}"
+    """Where people's home directories are on that cluster."""
+
+    embedded: EmbeddedSettings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    server: ServerSettings = field(default_factory=ServerSettings)
+    slurm: SlurmSettings = field(default_factory=SlurmSettings)
+    clusters: tuple[ClusterSettings, ...] = ()
+
+
+def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
+    """Read the file, then let variables override it."""
+    try:
+        table = {} if file is None else tomllib.loads(file.read_text())
+    except OSError as error:
+        raise Invalid(
+            f"The settings file {file} cannot be read: {error.strerror}.",
+            hint="Check the path given to --settings.",
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(
+            f"The settings file {file} is not TOML: {error}.", hint="Mend that line and try again."
+        ) from None
+    for name, section in (("server", ServerSettings), ("slurm", SlurmSettings)):
+        for key in dataclasses.fields(section):
+            variable = f"CLUSTERRA_{name}_{key.name}".upper()
+            if variable in environ:
+                table.setdefault(name, {})[key.name] = environ[variable]
+    return build(Settings, table)
+
+
+T = TypeVar("T")
+
+
+def build(into: type[T], table: Mapping[str, Any], at: str = "") -> T:
+    """Make a settings value of a TOML table, or say which key is wrong."""
+    assert dataclasses.is_dataclass(into)
+    fields = {each.name: each for each in dataclasses.fields(into)}
+    hints = typing.get_type_hints(into)
+    for key in table:
+        if key not in fields:
+            near = get_close_matches(key, fields, n=1)
+            raise Invalid(
+                f"There is no setting {at}{key}.",
+                hint=f"Did you mean {at}{near[0]}?"
+                if near
+                else f"The settings here are: {', '.join(fields)}.",
+            )
+    values = {key: _convert(hints[key], value, f"{at}{key}") for key, value in table.items()}
+    for name, each in fields.items():
+        required = each.default is each.default_factory is dataclasses.MISSING
+        if name not in values and required:
+            raise Invalid(
+                f"The setting {at}{name} is missing.", hint="Add it to the settings file."
+            )
+    return typing.cast("T", into(**values))
+
+
+def _convert(hint: Any, value: Any, at: str) -> Any:
+    if isinstance(hint, types.UnionType):
+        hint = next(arm for arm in typing.get_args(hint) if arm is not types.NoneType)
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast("type[Any]", hint), value, f"{at}.")
+    if typing.get_origin(hint) is tuple:
+        arm = typing.get_args(hint)[0]
+        return tuple(_convert(arm, each, f"{at}[{n}]") for n, each in enumerate(value))
+    try:
+        if hint is bool:
+            return value if isinstance(value, bool) else {"true": True, "false": False}[value]
+        return hint(value)
+    except (TypeError, ValueError, KeyError):
+        raise Invalid(
+            f"The setting {at} cannot be {value!r}.", hint=f"It is a {hint.__name__}."
+        ) from None
