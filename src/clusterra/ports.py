@@ -61,8 +61,8 @@ class Store(Protocol):
         """Count all the jobs that match, whatever the page."""
         ...
 
-    async def live(self, cluster: str) -> Sequence[Job]:
-        """Return every job that had not ended when last observed."""
+    async def live_ids(self, cluster: str) -> Sequence[int]:
+        """Return the id of every job that had not ended when last observed."""
         ...
 
     async def tally(self, cluster: str) -> Mapping[str, int]:

@@ -28,7 +28,10 @@ class ServerSettings:
     """Port to listen on."""
 
     state: Path = Path("state")
-    """Directory of the database and the admin token."""
+    """Directory of the database."""
+
+    token: Path | None = None
+    """File with the admin token; `token` in the state directory if left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

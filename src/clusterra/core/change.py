@@ -34,8 +34,7 @@ class Change:
     puts: Sequence[Record[Any]] = ()
 
     jobs: Sequence[Job] = ()
-    """Jobs as last observed. They carry no version: one observer per cluster writes them,
-    and what fences a stale observer is its own record among `puts`."""
+    """Jobs as last observed. They carry no version: one observer per cluster writes them."""
 
     events: Sequence[Draft] = ()
 

@@ -2,6 +2,7 @@
 
     ClusterraError
     ├── Invalid               the request itself is wrong; `at` says where
+    │   ├── Malformed         it cannot even be read
     │   └── TooLarge          it is right in form and too big
     ├── Unauthenticated       we do not know who is asking
     ├── Forbidden             we know, and they may not
@@ -32,6 +33,10 @@ class ClusterraError(Exception):
 
 class Invalid(ClusterraError):
     code = "invalid"
+
+
+class Malformed(Invalid):
+    code = "malformed"
 
 
 class TooLarge(Invalid):

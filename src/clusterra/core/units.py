@@ -1,19 +1,32 @@
 """Memory and time as people and Slurm write them.
 
-Slurm's own notations are read exactly as sbatch reads them; beside those the
-notations people type first (`8GiB`, `2h30m`) are understood.
+Slurm's own notations are read as sbatch reads them; beside those the notations
+people type first (`8GiB`, `2h30m`) are understood. Two of Slurm's are not: a
+time limit of `0` or `-1` means none there, and is a slip of the pen more often.
 """
 
 import re
 from datetime import timedelta
+from fractions import Fraction
 
 from clusterra.core.errors import Invalid
 
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE)
-_MIB = {"k": 1 / 1024, "": 1, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.IGNORECASE)
+LARGEST = 2**31 - 1
+"""The most of anything. Slurm counts in 32 bits and keeps the largest numbers for itself."""
+
+_MEMORY = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
+_MIB = {
+    "k": Fraction(1, 1024),
+    "": Fraction(1),
+    "m": Fraction(1),
+    "g": Fraction(1024),
+    "t": Fraction(1024**2),
+    "p": Fraction(1024**3),
+}
+_SPAN = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([smhdw])", re.IGNORECASE | re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_UNLIMITED = {"unlimited", "infinite", "-1"}
+_CLOCK = re.compile(r"(?:(\d{1,30})-)?(\d{1,30})(?::(\d{1,30}))?(?::(\d{1,30}))?", re.ASCII)
+_UNLIMITED = {"unlimited", "infinite"}
 
 
 def parse_memory_mib(text: str, *, at: str = "memory") -> int:
@@ -26,7 +39,14 @@ def parse_memory_mib(text: str, *, at: str = "memory") -> int:
             at=at,
         )
     number, unit = match.groups()
-    return -int(-float(number) * _MIB[unit.lower()] // 1)
+    mib = _rounded_up(Fraction(number) * _MIB[unit.lower()])
+    if mib > LARGEST:
+        raise Invalid(
+            f"{text} is more memory than Slurm can count ({LARGEST:,} MiB).",
+            hint="Without a unit the number means MiB; write 4G for four GiB.",
+            at=at,
+        )
+    return mib
 
 
 def parse_duration(text: str, *, at: str = "time") -> timedelta:
@@ -39,7 +59,14 @@ def parse_duration(text: str, *, at: str = "time") -> timedelta:
             hint="Write it as 90s, 30m, 2h, 3d or 2h30m.",
             at=at,
         )
-    return timedelta(seconds=sum(float(n) * _SECONDS[unit.lower()] for n, unit in spans))
+    try:
+        return timedelta(seconds=sum(float(n) * _SECONDS[unit.lower()] for n, unit in spans))
+    except OverflowError:
+        raise Invalid(
+            f"{text} is longer than any time we can count with.",
+            hint="Write a shorter time.",
+            at=at,
+        ) from None
 
 
 def parse_time_limit(text: str, *, at: str = "time") -> int | None:
@@ -50,7 +77,7 @@ def parse_time_limit(text: str, *, at: str = "time") -> int | None:
     clean = text.strip().lower()
     if clean in _UNLIMITED:
         return None
-    seconds = _slurm_seconds(clean)
+    seconds: float | None = clock_seconds(clean)
     if seconds is None and _SPAN.search(clean):
         seconds = parse_duration(clean, at=at).total_seconds()
     if seconds is None or seconds <= 0:
@@ -60,23 +87,28 @@ def parse_time_limit(text: str, *, at: str = "time") -> int | None:
             "`unlimited` for none.",
             at=at,
         )
-    return -int(-seconds // 60)
+    minutes = _rounded_up(Fraction(seconds) / 60)
+    if minutes > LARGEST:
+        raise Invalid(
+            f"{text} is longer than Slurm can count ({LARGEST:,} minutes).",
+            hint="Write `unlimited` for no limit.",
+            at=at,
+        )
+    return minutes
 
 
-def _slurm_seconds(text: str) -> float | None:
-    days, dash, clock = text.rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdigit() for part in parts) or (dash and not days.isdigit()):
+def clock_seconds(text: str) -> int | None:
+    """Read one of Slurm's own notations of a length of time; None if it is none of them."""
+    match = _CLOCK.fullmatch(text)
+    if match is None:
         return None
-    numbers = [int(part) for part in parts]
-    if dash:
-        hours, minutes, seconds = (*numbers, 0, 0)[:3] if len(numbers) <= 3 else (0, 0, 0)
-        return int(days) * 86400 + hours * 3600 + minutes * 60 + seconds
-    match numbers:
-        case [minutes]:
-            return minutes * 60
-        case [minutes, seconds]:
-            return minutes * 60 + seconds
-        case [hours, minutes, seconds]:
-            return hours * 3600 + minutes * 60 + seconds
-    return None
+    days, *clock = match.groups()
+    numbers = [int(part) for part in clock if part is not None]
+    if days is None and len(numbers) < 3:
+        numbers.insert(0, 0)
+    hours, minutes, seconds = (*numbers, 0, 0)[:3]
+    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
+
+
+def _rounded_up(number: Fraction) -> int:
+    return -(-number.numerator // number.denominator)

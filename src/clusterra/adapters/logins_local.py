@@ -1,0 +1,80 @@
+"""Linux users of an embedded cluster, made just in time in its own passwd file.
+
+The file is the one the cluster's daemons see; appending a line is all that Slurm
+needs, without a restart. The user must be there before Slurm hears of them: an
+association made earlier keeps a wrong uid.
+"""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+from clusterra.core.errors import Refused
+from clusterra.ports import Login
+
+FIRST_UID = 20_000
+"""Far from the host's own people and from the daemons' uids."""
+
+_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+
+
+class LocalLogins:
+    def __init__(self, root: Path, *, single_user: str = "") -> None:
+        self._root = root
+        self._single_user = single_user
+        self._made: dict[str, Login] = {}
+        self._lock = asyncio.Lock()
+
+    async def ensure(self, name: str) -> Login:
+        if (login := self._made.get(name)) is None:
+            async with self._lock:
+                login = await asyncio.to_thread(self._find_or_make, name)
+                self._made[name] = login
+        return login
+
+    async def directory_missing(self, path: str) -> bool:
+        return path.startswith("/home/") and not (self._root / path.lstrip("/")).is_dir()
+
+    def _find_or_make(self, name: str) -> Login:
+        home = f"/home/{name}"
+        if self._single_user and name != self._single_user:
+            raise Refused(
+                f"This cluster runs every job as {self._single_user}; it has no user {name}.",
+                hint="It was started without root. Started as root, each person has a user.",
+                code="single-user",
+            )
+        if not _NAME.fullmatch(name):
+            raise Refused(
+                f"{name!r} cannot be a Linux user name.",
+                hint="Use lower-case letters, digits, - and _, starting with a letter.",
+                code="user-name",
+            )
+        passwd = self._root / "etc/passwd"
+        lines = [line.split(":") for line in passwd.read_text().splitlines() if ":" in line]
+        uids = {line[0]: int(line[2]) for line in lines}
+        if name not in uids:
+            uid = max([FIRST_UID - 1, *(uid for uid in uids.values() if uid < 60_000)]) + 1
+            self._append("etc/group", f"{name}:x:{uid}:")
+            self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{home}:/bin/bash")
+            uids[name] = uid
+        elif uids[name] < FIRST_UID and not self._single_user:
+            raise Refused(
+                f"{name} is a system user of the cluster; nobody submits jobs as {name}.",
+                hint="Act as a person instead.",
+                code="user-name",
+            )
+        self._make_home(name, uids[name])
+        return Login(name=name, home=home)
+
+    def _append(self, file: str, line: str) -> None:
+        with (self._root / file).open("a") as out:
+            out.write(f"{line}\n")
+
+    def _make_home(self, name: str, uid: int) -> None:
+        home = self._root / "home" / name
+        if home.is_dir():
+            return
+        home.mkdir(mode=0o700, parents=True)
+        if os.geteuid() == 0 and not self._single_user:
+            os.chown(home, uid, uid)

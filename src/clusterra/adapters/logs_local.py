@@ -1,0 +1,64 @@
+"""Job output on a file system that this process can see.
+
+The path in a job's record was chosen by whoever submitted it, and this process
+may be root: so the path is walked one step at a time below the cluster's own
+directory, no link is followed, and only a plain file is read.
+"""
+
+import asyncio
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+from clusterra.core.errors import Refused
+from clusterra.core.jobs.job import Job
+from clusterra.ports import Output
+
+MOST = 8 << 20
+"""Most bytes read at once; the end of a longer file."""
+
+
+class LocalLogs:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    async def read(
+        self, job: Job, *, stream: str = "stdout", tail: int | None = None
+    ) -> Output | None:
+        path = job.stderr if stream == "stderr" and job.stderr else job.stdout
+        return await asyncio.to_thread(self._read, path, min(tail or MOST, MOST))
+
+    def _read(self, path: str, most: int) -> Output | None:
+        try:
+            file = self._open(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Refused(
+                f"The output {path} cannot be read: {error.strerror}.",
+                hint="Only plain files below /home and /tmp are shown, and links are not followed.",
+                code="output-unreadable",
+            ) from None
+        with os.fdopen(file, "rb") as opened:
+            size = os.fstat(file).st_size
+            offset = max(size - most, 0)
+            opened.seek(offset)
+            return Output(data=opened.read(most), offset=offset, size=size)
+
+    def _open(self, path: str) -> int:
+        steps = PurePosixPath(path).parts[1:]
+        if not steps or ".." in steps or steps[0] not in {"home", "tmp"}:
+            raise PermissionError(1, "it lies outside /home and /tmp")
+        at = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for number, step in enumerate(steps, start=1):
+            last = number == len(steps)
+            flags = os.O_NONBLOCK if last else os.O_DIRECTORY
+            try:
+                inner = os.open(step, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=at)
+            finally:
+                os.close(at)
+            at = inner
+        if not stat.S_ISREG(os.fstat(at).st_mode):
+            os.close(at)
+            raise PermissionError(1, "it is not a plain file")
+        return at

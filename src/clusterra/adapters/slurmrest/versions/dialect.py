@@ -1,0 +1,22 @@
+"""What differs between the API versions we speak.
+
+Almost nothing that we use has changed; each version's file states its step and
+nothing else. Fields that came or went are the decoder's business: it takes what is there.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    version: str
+    """The data parser's version, as it stands in the path."""
+
+    output_patterns: bool = False
+    """`standard_output` is what the person wrote (`run-%j.log`), with the expanded path beside it."""
+
+    boot_time: bool = False
+    """`/conf` says when slurmctld started."""
+
+    requeue: bool = False
+    """`/job/{id}/requeue` exists."""

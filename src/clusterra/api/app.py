@@ -1,0 +1,69 @@
+"""The HTTP door, put together."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import TypeAdapter
+from starlette.types import ASGIApp
+
+from clusterra import __version__
+from clusterra.api import problems
+from clusterra.api.door import Door
+from clusterra.api.metrics import RequestMetrics
+from clusterra.api.routes import clusters, jobs, server
+from clusterra.wire.jobs import CancelJobs, EditJob, SubmitJob
+from clusterra.wire.problem import Problem
+from clusterra.wiring import Plane
+
+BODIES = (SubmitJob, CancelJobs, EditJob)
+"""Bodies that routes read themselves, so that the framework has not met them."""
+
+
+def make_app(plane: Plane) -> ASGIApp:
+    app = describe()
+    app.state.plane = plane
+    app.state.metrics = RequestMetrics()
+    return Door(app, plane, app.state.metrics)
+
+
+def describe() -> FastAPI:
+    """Return the routes without a plane behind them: enough for /openapi.json."""
+    app = FastAPI(
+        title="Clusterra",
+        version=__version__,
+        summary="An open control plane for Slurm.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    problems.install(app)
+    for routes in (clusters, jobs, server):
+        app.include_router(routes.router)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = FastAPI.openapi(app)
+        schemas = schema["components"]["schemas"]
+        for body in (*BODIES, Problem):
+            made = TypeAdapter(body).json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(made.pop("$defs", {}))
+            schemas[body.__name__] = made
+        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"token": []}]
+        for path in schema["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+                operation["responses"]["default"] = {
+                    "description": "What went wrong, and what to do next.",
+                    "content": {
+                        "application/problem+json": {
+                            "schema": {"$ref": "#/components/schemas/Problem"}
+                        }
+                    },
+                }
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        app.openapi_schema = schema
+    return app.openapi_schema

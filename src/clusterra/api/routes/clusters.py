@@ -1,0 +1,119 @@
+"""Clusters, nodes and partitions over HTTP."""
+
+from collections import Counter
+from dataclasses import asdict
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clusterra.api import body
+from clusterra.api.door import plane_of
+from clusterra.api.sight import sight
+from clusterra.control.site import Site
+from clusterra.core.clusters import Node
+from clusterra.core.errors import Unreachable
+from clusterra.core.seen import Seen
+from clusterra.wire.clusters import (
+    ClusterPage,
+    ClusterView,
+    NodePage,
+    NodeView,
+    PartitionPage,
+    PartitionView,
+    SlurmView,
+)
+from clusterra.wiring import Plane
+
+router = APIRouter(prefix="/v1/clusters", tags=["clusters"])
+
+
+@router.get("", response_model=ClusterPage)
+async def list_clusters(request: Request) -> Response:
+    """List the clusters this control plane looks after."""
+    plane = plane_of(request)
+    views = [await _view(plane, site) for site in plane.sites.values()]
+    return body.json(ClusterPage(clusters=views, total=len(views)))
+
+
+@router.get("/{cluster}", response_model=ClusterView)
+async def show_cluster(request: Request, cluster: str) -> Response:
+    """Return one cluster: whether it can be seen, what runs there, on what."""
+    plane = plane_of(request)
+    return body.json(await _view(plane, plane.site(cluster)))
+
+
+@router.get("/{cluster}/nodes", response_model=NodePage)
+async def list_nodes(request: Request, cluster: str) -> Response:
+    """List the cluster's nodes."""
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    if not isinstance(site.sky.nodes, Seen):
+        raise _unseen(site)
+    return body.json(
+        NodePage(
+            nodes=[_node(node) for node in site.sky.nodes.value],
+            next=None,
+            **sight(site.sky, plane.clock.now()),
+        )
+    )
+
+
+@router.get("/{cluster}/partitions", response_model=PartitionPage)
+async def list_partitions(request: Request, cluster: str) -> Response:
+    """List the cluster's partitions."""
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    if not isinstance(site.sky.partitions, Seen):
+        raise _unseen(site)
+    return body.json(
+        PartitionPage(
+            partitions=[PartitionView(**asdict(each)) for each in site.sky.partitions.value],
+            next=None,
+            **sight(site.sky, plane.clock.now()),
+        )
+    )
+
+
+async def _view(plane: Plane, site: Site) -> ClusterView:
+    sky = site.sky
+    slurm = None
+    if isinstance(sky.info, Seen):
+        info = sky.info.value
+        slurm = SlurmView(
+            version=info.version,
+            api_version=info.api_version,
+            cluster_name=info.cluster_name,
+            accounting=info.accounting,
+        )
+    nodes = sky.nodes.value if isinstance(sky.nodes, Seen) else ()
+    connected = not sky.why_not
+    never = sky.seen_at is None and not isinstance(sky.info, Seen)
+    return ClusterView(
+        id=site.cluster.id,
+        name=site.cluster.name,
+        state="up" if connected else "starting" if never else "unreachable",
+        connection_state="connected" if connected else "disconnected",
+        why=sky.why_not,
+        slurm=slurm,
+        jobs=dict(await plane.store.tally(site.cluster.id)),
+        nodes=dict(Counter(node.state for node in nodes)),
+        **sight(sky, plane.clock.now()),
+    )
+
+
+def _node(node: Node) -> NodeView:
+    return NodeView(
+        **asdict(node)
+        | {
+            "flags": list(node.flags),
+            "features": list(node.features),
+            "partitions": list(node.partitions),
+        }
+    )
+
+
+def _unseen(site: Site) -> Unreachable:
+    return Unreachable(
+        f"{site.cluster.name} has not been seen yet: {site.sky.why_not}",
+        hint="Try again in a few seconds; `clusterra doctor` says what is missing.",
+    )

@@ -1,0 +1,247 @@
+"""Jobs over HTTP."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from clusterra.api import body, cursor
+from clusterra.api.door import caller_of, plane_of
+from clusterra.api.sight import sight
+from clusterra.control.change_job import (
+    cancel_job,
+    cancel_jobs,
+    edit_job,
+    hold_job,
+    release_job,
+    requeue_job,
+)
+from clusterra.control.find import find_job
+from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.jobs.compose import compose, compose_raw, is_raw, wish_from
+from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.language import parse
+from clusterra.core.jobs.request import JobEdit, JobRequest
+from clusterra.core.units import parse_time_limit
+from clusterra.ports import Login
+from clusterra.wire.jobs import (
+    CancelFailure,
+    CancelJobs,
+    EditJob,
+    JobAccepted,
+    JobAct,
+    JobPage,
+    JobsCancelled,
+    JobView,
+    SubmitJob,
+)
+
+router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"])
+
+LONGEST_KEY = 255
+
+
+def _body(model: type) -> dict[str, Any]:
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+            },
+        }
+    }
+
+
+@router.post("/submit", status_code=201, response_model=JobAccepted, openapi_extra=_body(SubmitJob))
+async def submit(request: Request, cluster: str) -> Response:
+    """Submit a job: the friendly body, or slurmrestd's own (`{"script": …, "job": {…}}`).
+
+    With an `Idempotency-Key` header the same request may be sent again safely: it
+    answers what the first one came to.
+    """
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    caller = caller_of(request, site)
+    raw = await body.read(request)
+    table = body.decode_object(raw)
+    key = request.headers.get("idempotency-key", "")
+    if len(key) > LONGEST_KEY:
+        raise Invalid(
+            f"The Idempotency-Key has {len(key)} characters; the most is {LONGEST_KEY}.",
+            hint="Use a UUID.",
+            at="Idempotency-Key",
+        )
+    wish = None if is_raw(table) else wish_from(table)
+
+    def make(login: Login, run_id: str) -> JobRequest:
+        if wish is None:
+            return compose_raw(table, home=login.home, user=login.name, run_id=run_id)
+        return compose(wish, home=login.home, user=login.name, run_id=run_id, now=plane.clock.now())
+
+    done = await plane.submitters[cluster].submit(make, caller, body=raw, key=key)
+    made = done.submission
+    accepted = JobAccepted(
+        job_id=made.job_id, run_id=made.run_id, user=made.user, warnings=list(made.warnings)
+    )
+    headers = {"location": f"/v1/clusters/{cluster}/jobs/{made.job_id}"}
+    if done.repeated:
+        return body.json(accepted, 200, headers | {"idempotent-replayed": "true"})
+    return body.json(accepted, 201, headers)
+
+
+@router.get("", response_model=JobPage)
+async def list_jobs(
+    request: Request,
+    cluster: str,
+    q: Annotated[
+        str, Query(description="The query language: `user:ana state:failed cpus>=4 ended<2d`.")
+    ] = "",
+    user: str = "",
+    state: str = "",
+    partition: str = "",
+    sort: Annotated[
+        str, Query(description="A field; a leading - means newest or largest first.")
+    ] = "-submitted",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    cursor_: Annotated[str, Query(alias="cursor", description="`next` of the page before.")] = "",
+) -> Response:
+    """List jobs, live and past together."""
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    now = plane.clock.now()
+    words = [q, *_filters(user=user, state=state, partition=partition)]
+    query = parse(" ".join(words), now=now, sort=sort, limit=limit)
+    if cursor_:
+        query = replace(query, after=cursor.read(cursor_, query))
+    page = await plane.store.jobs(cluster, query)
+    total = await plane.store.count(cluster, query)
+    return body.json(
+        JobPage(
+            jobs=[JobView.of(job) for job in page.jobs],
+            next=None if page.next is None else cursor.write(page.next, query),
+            total=total,
+            **sight(site.sky, now),
+        )
+    )
+
+
+def _filters(**given: str) -> list[str]:
+    return [f'{field}:"{text}"' for field, text in given.items() if text]
+
+
+@router.post("/cancel", response_model=JobsCancelled, openapi_extra=_body(CancelJobs))
+async def cancel_many(request: Request, cluster: str) -> Response:
+    """Cancel every live job that a query finds; by default only say which."""
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    wanted = body.decode(await body.read(request), CancelJobs)
+    if not wanted.query.strip():
+        raise Invalid(
+            "An empty query would cancel every job.",
+            hint="Say which jobs; `state:live` if you mean all of them.",
+            at="query",
+            code="query-empty",
+        )
+    done = await cancel_jobs(
+        site,
+        parse(wanted.query, now=plane.clock.now()),
+        caller_of(request, site),
+        dry_run=wanted.dry_run,
+        store=plane.store,
+    )
+    return body.json(
+        JobsCancelled(
+            count=len(done.jobs),
+            dry_run=wanted.dry_run,
+            job_ids=[job.id for job in done.jobs],
+            failed=[CancelFailure(job_id=job.id, detail=why) for job, why in done.failed],
+        )
+    )
+
+
+@router.get("/{job_id}", response_model=JobView)
+async def show(request: Request, cluster: str, job_id: str) -> Response:
+    """Return one job, live or ended."""
+    plane = plane_of(request)
+    return body.json(JobView.of(await find_job(plane.site(cluster), job_id, store=plane.store)))
+
+
+@router.get("/{job_id}/output", response_class=Response)
+async def output(
+    request: Request,
+    cluster: str,
+    job_id: str,
+    tail: Annotated[int | None, Query(ge=1, description="Only so many bytes from the end.")] = None,
+    stream: Annotated[str, Query(pattern="^(stdout|stderr)$")] = "stdout",
+) -> Response:
+    """Return what the job has written so far."""
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    job = await find_job(site, job_id, store=plane.store)
+    found = await site.logs.read(job, stream=stream, tail=tail)
+    if found is None:
+        raise NotFound(
+            f"Job {job.label} has written nothing to {job.stdout or 'its output'} yet.",
+            hint="It is there as soon as the job has started.",
+            code="no-output",
+        )
+    end = found.offset + len(found.data)
+    return Response(
+        found.data,
+        media_type="text/plain; charset=utf-8",
+        headers={"x-output-range": f"{found.offset}-{end}/{found.size}"},
+    )
+
+
+@router.delete("/{job_id}", response_model=JobAct)
+async def cancel(request: Request, cluster: str, job_id: str) -> Response:
+    """Cancel a job."""
+    plane, site, caller = _act(request, cluster)
+    return _acted("cancel", await cancel_job(site, job_id, caller, store=plane.store))
+
+
+@router.post("/{job_id}/hold", response_model=JobAct)
+async def hold(request: Request, cluster: str, job_id: str) -> Response:
+    """Keep a waiting job from starting."""
+    plane, site, caller = _act(request, cluster)
+    return _acted("hold", await hold_job(site, job_id, caller, store=plane.store))
+
+
+@router.post("/{job_id}/release", response_model=JobAct)
+async def release(request: Request, cluster: str, job_id: str) -> Response:
+    """Let a held job start again."""
+    plane, site, caller = _act(request, cluster)
+    return _acted("release", await release_job(site, job_id, caller, store=plane.store))
+
+
+@router.post("/{job_id}/requeue", response_model=JobAct)
+async def requeue(request: Request, cluster: str, job_id: str) -> Response:
+    """Put a running or ended job back into the queue."""
+    plane, site, caller = _act(request, cluster)
+    return _acted("requeue", await requeue_job(site, job_id, caller, store=plane.store))
+
+
+@router.patch("/{job_id}", response_model=JobAct, openapi_extra=_body(EditJob))
+async def edit(request: Request, cluster: str, job_id: str) -> Response:
+    """Change a job's name, time limit or priority."""
+    plane, site, caller = _act(request, cluster)
+    wanted = body.decode(await body.read(request), EditJob)
+    limit = None if wanted.time is None else parse_time_limit(str(wanted.time))
+    change = JobEdit(name=wanted.name, time_limit_minutes=limit, priority=wanted.priority)
+    if not change:
+        raise Invalid(
+            "There is nothing to change in this request.",
+            hint="Give at least one of name, time, priority.",
+        )
+    return _acted("edit", await edit_job(site, job_id, change, caller, store=plane.store))
+
+
+def _act(request: Request, cluster: str) -> tuple[Any, Any, Any]:
+    plane = plane_of(request)
+    site = plane.site(cluster)
+    return plane, site, caller_of(request, site)
+
+
+def _acted(act: str, job: Job) -> Response:
+    return body.json(JobAct(job_id=job.id, act=act, state=job.state.value))

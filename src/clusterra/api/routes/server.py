@@ -1,0 +1,80 @@
+"""The server about itself: is it alive, is it ready, what has it counted."""
+
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse, Response
+
+from clusterra.api import body
+from clusterra.api.door import plane_of
+from clusterra.api.metrics import Sample, family
+from clusterra.control.site import Site
+from clusterra.core.seen import Seen
+from clusterra.wiring import Plane
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/healthz")
+async def healthz() -> Response:
+    """The process answers."""
+    return body.json({"status": "ok"})
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """Every cluster has been seen at least once."""
+    plane = plane_of(request)
+    waiting = {
+        site.cluster.id: site.sky.why_not
+        for site in plane.sites.values()
+        if site.sky.seen_at is None
+    }
+    if waiting:
+        return body.json({"status": "waiting", "clusters": waiting}, 503, {"retry-after": "1"})
+    return body.json({"status": "ready"})
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    plane = plane_of(request)
+    lines = [*request.app.state.metrics.lines()]
+    tallies = {id: await plane.store.tally(id) for id in plane.sites}
+    lines += family(
+        "clusterra_jobs",
+        "gauge",
+        "Jobs known, by state.",
+        (
+            ("", (("cluster", id), ("state", state)), number)
+            for id, tally in tallies.items()
+            for state, number in tally.items()
+        ),
+    )
+    lines += family("clusterra_nodes", "gauge", "Nodes seen.", _nodes(plane))
+    lines += family(
+        "clusterra_observation_age_seconds",
+        "gauge",
+        "Time since the queue was last seen.",
+        _ages(plane),
+    )
+    return PlainTextResponse(
+        "\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
+
+
+def _nodes(plane: Plane) -> Iterator[Sample]:
+    for id, site in plane.sites.items():
+        if isinstance(site.sky.nodes, Seen):
+            yield "", (("cluster", id),), len(site.sky.nodes.value)
+
+
+def _ages(plane: Plane) -> Iterator[Sample]:
+    for id, site in plane.sites.items():
+        if (age := _age(plane, site)) is not None:
+            yield "", (("cluster", id),), age
+
+
+def _age(plane: Plane, site: Site) -> float | None:
+    if site.sky.seen_at is None:
+        return None
+    return (plane.clock.now() - site.sky.seen_at).total_seconds()

@@ -1,0 +1,1 @@
+"""`clusterra jobs …`: one file per thing done with jobs."""

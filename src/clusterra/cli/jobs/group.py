@@ -1,0 +1,25 @@
+"""`clusterra jobs`: what can be done with jobs."""
+
+import click
+
+from clusterra.cli.lazy import Lazy, LazyGroup
+from clusterra.cli.options import server_options
+
+COMMANDS: dict[str, Lazy] = {
+    "submit": Lazy("clusterra.cli.jobs.submit:submit", "Submit a script."),
+    "list": Lazy("clusterra.cli.jobs.list:list_jobs", "Jobs, live and past, newest first."),
+    "show": Lazy("clusterra.cli.jobs.show:show", "Everything about one job."),
+    "watch": Lazy("clusterra.cli.jobs.watch:watch", "Follow a job to its end, or the whole list."),
+    "logs": Lazy("clusterra.cli.jobs.logs:logs", "What a job has written."),
+    "cancel": Lazy("clusterra.cli.jobs.cancel:cancel", "Cancel jobs, by id or by query."),
+    "hold": Lazy("clusterra.cli.jobs.acts:hold", "Keep waiting jobs from starting."),
+    "release": Lazy("clusterra.cli.jobs.acts:release", "Let held jobs start again."),
+    "requeue": Lazy("clusterra.cli.jobs.acts:requeue", "Put jobs back into the queue."),
+    "edit": Lazy("clusterra.cli.jobs.acts:edit", "Change a job's name, time limit or priority."),
+}
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS)
+@server_options
+def jobs() -> None:
+    """Submit, list, watch and cancel jobs."""

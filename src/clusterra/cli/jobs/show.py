@@ -1,0 +1,134 @@
+"""`clusterra jobs show`: what a job asked for, what became of it, and what to do next."""
+
+from datetime import datetime
+
+import click
+
+from clusterra.cli.amounts import duration, moment
+from clusterra.cli.jobs.output import last_lines
+from clusterra.cli.jobs.telling import (
+    asked,
+    ending,
+    expected,
+    handle,
+    has_ended,
+    output_name,
+    ran,
+    waited,
+)
+from clusterra.cli.options import json_option, pass_session, server_options
+from clusterra.cli.screen import Screen, cut_end, say, tame
+from clusterra.cli.session import Session
+from clusterra.cli.words import HELD, reason_words, state_words
+from clusterra.core.errors import ClusterraError
+from clusterra.wire.jobs import JobView
+
+_GLIMPSE = 2048
+"""Bytes at the end of the output that the last lines are taken from."""
+
+_GLIMPSE_LINES = 5
+
+
+@click.command()
+@server_options
+@click.argument("job_id", metavar="JOB")
+@json_option
+@pass_session
+def show(session: Session, *, job_id: str, as_json: bool) -> None:
+    """Show one job, live or past: what it asked for, what became of it, its last lines."""
+    cluster = session.cluster_id()
+    job = session.client.job(cluster, job_id)
+    if as_json:
+        session.say_answer()
+        return
+    glimpse = _glimpse(session, cluster, job) if job.started_at else []
+    for line in portrait(job, glimpse, session.screen, session.watch.now()):
+        say(line)
+
+
+def portrait(job: JobView, glimpse: list[str], screen: Screen, now: datetime) -> list[str]:
+    lines = [
+        _headline(job, screen, now),
+        *_why(job, now),
+        f"  asked      {asked(job)}{_where_asked(job)}",
+        f"  {_story(job, now)}",
+    ]
+    if job.restarts:
+        times = "once" if job.restarts == 1 else f"{job.restarts} times"
+        lines.append(f"  was put back into the queue {times}")
+    if job.dependency:
+        lines.append(f"  waits for  {job.dependency}")
+    if job.stdout:
+        lines.append(f"  output     {output_name(job)}   in {job.work_dir or '/'}")
+    if job.comment:
+        lines.append(f"  comment    {job.comment}")
+    if glimpse:
+        lines.append("  Last lines:")
+        lines += [f"    {line}" for line in glimpse]
+    lines = [lines[0], *(cut_end(tame(line), screen.width) for line in lines[1:])]
+    return [*lines, f"  Next:  {_next(job)}"]
+
+
+def _headline(job: JobView, screen: Screen, now: datetime) -> str:
+    words = state_words(job.state, job.flags, job.reason)
+    how = words.short
+    if has_ended(job):
+        how = ending(job)
+    elif (run_time := ran(job, now)) is not None:
+        how = f"{words.short} for {duration(run_time)}"
+    elif job.state == "PENDING":
+        how = f"{words.short} for {duration(waited(job, now))}"
+    state = screen.paint(f"{words.mark} {how}", words.colour)
+    name = screen.paint(tame(job.name or "(no name)"), bold=True)
+    return f"{name} · job {job.label} · {tame(job.user)} · {state}"
+
+
+def _why(job: JobView, now: datetime) -> list[str]:
+    reason = reason_words(job.reason)
+    guess = expected(job, now)
+    said = [part for part in (reason, guess) if part]
+    if job.state == "PENDING" and said:
+        return [f"  It waits: {' · '.join(said)}."]
+    return []
+
+
+def _where_asked(job: JobView) -> str:
+    parts = (
+        f"partition {job.partition}" if job.partition else "",
+        f"account {job.account}" if job.account else "",
+        f"features {job.features}" if job.features else "",
+    )
+    return "".join(f" · {part}" for part in parts if part)
+
+
+def _story(job: JobView, now: datetime) -> str:
+    steps = [f"submitted {moment(job.submitted_at, now)}"]
+    patience = duration(waited(job, now))
+    if job.state == "PENDING":
+        return " → ".join([*steps, f"has waited {patience}"])
+    steps.append(f"waited {patience}")
+    if (run_time := ran(job, now)) is not None:
+        verb = "ran" if has_ended(job) else "has run"
+        steps.append(f"{verb} {duration(run_time)}{f' on {job.nodes}' if job.nodes else ''}")
+    if job.ended_at:
+        steps.append(f"ended {moment(job.ended_at, now)}")
+    return " → ".join(steps)
+
+
+def _next(job: JobView) -> str:
+    if job.state == "PENDING" and job.reason in HELD:
+        return f"clusterra jobs release {handle(job)}"
+    if job.state == "PENDING":
+        return f"clusterra jobs watch {handle(job)}"
+    if not has_ended(job):
+        return f"clusterra jobs logs {handle(job)} -f"
+    return f"clusterra jobs logs {handle(job)}"
+
+
+def _glimpse(session: Session, cluster: str, job: JobView) -> list[str]:
+    """Return its last lines; what cannot be read is left out, for it is not what was asked."""
+    try:
+        data = session.client.output(cluster, handle(job), tail=_GLIMPSE).data
+    except ClusterraError:
+        return []
+    return last_lines(data, _GLIMPSE_LINES).decode(errors="replace").expandtabs().splitlines()

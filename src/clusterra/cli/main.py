@@ -1,0 +1,75 @@
+"""The command `clusterra`: its table of contents, and what every command has in common.
+
+Commands are named here and imported when used. The exit code by kind of error is
+decided here, once, whatever the command.
+"""
+
+import sys
+from typing import Any
+
+import click
+
+from clusterra import __version__
+from clusterra.cli.failures import complain, exit_code
+from clusterra.cli.lazy import Lazy, LazyGroup
+from clusterra.cli.options import SERVER_OPTIONS, server_options
+from clusterra.cli.session import Session
+from clusterra.core.errors import ClusterraError
+
+COMMANDS: dict[str, Lazy] = {
+    "up": Lazy("clusterra.cli.up:up", "Run Slurm and Clusterra on this machine."),
+    "down": Lazy("clusterra.cli.up:down", "Stop them; everything is kept."),
+    "status": Lazy("clusterra.cli.up:status", "What is running, and where."),
+    "doctor": Lazy("clusterra.cli.up:doctor", "What is missing, and the line that fixes it."),
+    "rootfs": Lazy("clusterra.cli.up:rootfs", "The Slurm that `up` runs: build it, or see it."),
+    "serve": Lazy("clusterra.cli.serve:serve", "Run Clusterra in front of a Slurm you have."),
+    "run": Lazy("clusterra.cli.run:run", "Run one command as a job and wait for it."),
+    "jobs": Lazy("clusterra.cli.jobs.group:jobs", "Submit, list, watch, cancel jobs."),
+    "nodes": Lazy("clusterra.cli.nodes:nodes", "The machines jobs run on."),
+    "partitions": Lazy("clusterra.cli.partitions:partitions", "The queues jobs are put into."),
+    "clusters": Lazy("clusterra.cli.clusters:clusters", "The clusters of this server."),
+    "completion": Lazy("clusterra.cli.completion:completion", "Tab completion for your shell."),
+}
+
+_LOCAL = ("up", "down", "status", "doctor", "rootfs", "serve")
+"""Commands with options of their own; what is said before their name becomes their default."""
+
+
+class Root(LazyGroup):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ClusterraError as error:
+            complain(error)
+            ctx.exit(exit_code(error))
+        except KeyboardInterrupt:
+            ctx.exit(130)
+
+
+@click.group(
+    cls=Root,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="First job:  clusterra run -- hostname",
+)
+@click.version_option(__version__, message="clusterra %(version)s")
+@server_options
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Submit, watch and understand jobs on Slurm."""
+    session = context.ensure_object(Session)
+    context.call_on_close(session.close)
+    said = {
+        name: getattr(session, name)
+        for names, _ in SERVER_OPTIONS
+        if getattr(session, name := names[-1].lstrip("-").replace("-", "_"))
+    }
+    context.default_map = {command: dict(said) for command in _LOCAL}
+
+
+def main() -> None:
+    # A terminal that cannot show ✓ gets a question mark and not a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    cli.main(prog_name="clusterra")

@@ -1,0 +1,170 @@
+"""The API as methods: wire values in, wire values out.
+
+Each method is one request. `answer` keeps the latest body byte for byte, so that
+`--json` can print what the API said and not our retelling of it.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from clusterra.client.connection import Connection
+from clusterra.core.errors import ClusterraError
+from clusterra.core.ids import uuid7
+from clusterra.wire.clusters import ClusterPage, ClusterView, NodePage, PartitionPage
+from clusterra.wire.jobs import (
+    CancelJobs,
+    EditJob,
+    JobAccepted,
+    JobAct,
+    JobPage,
+    JobsCancelled,
+    JobView,
+    SubmitJob,
+)
+
+T = TypeVar("T")
+
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOutput:
+    data: bytes
+    start: int | None
+    """Where in the whole output `data` begins; None where the server did not say."""
+    size: int | None
+    """How long the whole output is; None where the server did not say."""
+
+
+class Client:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.answer = b""
+        """The body of the latest answer, byte for byte."""
+
+    def clusters(self) -> ClusterPage:
+        return self._call(ClusterPage, "GET", "/v1/clusters")
+
+    def cluster(self, cluster: str) -> ClusterView:
+        return self._call(ClusterView, "GET", _at(cluster))
+
+    def nodes(self, cluster: str) -> NodePage:
+        return self._call(NodePage, "GET", _at(cluster, "nodes"))
+
+    def partitions(self, cluster: str) -> PartitionPage:
+        return self._call(PartitionPage, "GET", _at(cluster, "partitions"))
+
+    def jobs(
+        self,
+        cluster: str,
+        query: str = "",
+        *,
+        sort: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> JobPage:
+        asked = {"q": query or None, "sort": sort, "limit": limit, "cursor": cursor}
+        return self._call(JobPage, "GET", _at(cluster, "jobs") + _asking(asked))
+
+    def job(self, cluster: str, job: str | int) -> JobView:
+        """Return a job by its id or its label (`43_5`)."""
+        return self._call(JobView, "GET", _at(cluster, "jobs", job))
+
+    def submit(self, cluster: str, job: SubmitJob, *, key: str | None = None) -> JobAccepted:
+        """Submit once: repeating it with the same `key` never makes a second job."""
+        given = {name: value for name, value in _fields(job).items() if value is not None}
+        return self._call(
+            JobAccepted,
+            "POST",
+            _at(cluster, "jobs", "submit"),
+            given,
+            {"Idempotency-Key": key or new_key()},
+        )
+
+    def cancel(self, cluster: str, job: str | int) -> JobAct:
+        return self._call(JobAct, "DELETE", _at(cluster, "jobs", job))
+
+    def act(self, cluster: str, job: str | int, act: str) -> JobAct:
+        """Hold, release or requeue a job."""
+        return self._call(JobAct, "POST", _at(cluster, "jobs", job, act))
+
+    def edit(self, cluster: str, job: str | int, edit: EditJob) -> JobAct:
+        given = {name: value for name, value in _fields(edit).items() if value is not None}
+        return self._call(JobAct, "PATCH", _at(cluster, "jobs", job), given)
+
+    def cancel_jobs(self, cluster: str, wanted: CancelJobs) -> JobsCancelled:
+        return self._call(JobsCancelled, "POST", _at(cluster, "jobs", "cancel"), wanted)
+
+    def output(
+        self,
+        cluster: str,
+        job: str | int,
+        *,
+        stream: str = "stdout",
+        tail: int | None = None,
+        start: int = 0,
+    ) -> JobOutput:
+        """Return what a job wrote: all, its last `tail` bytes, or all from byte `start` on.
+
+        Raises NotFound while there is nothing.
+        """
+        path = _at(cluster, "jobs", job, "output") + _asking({"stream": stream, "tail": tail})
+        headers = {"Accept": "text/plain"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        reply = self._connection.send("GET", path, headers=headers)
+        self.answer = reply.body
+        if part := _RANGE.fullmatch(reply.headers.get("content-range", "")):
+            return JobOutput(data=reply.body, start=int(part[1]), size=int(part[2]))
+        # Without that header it is the whole file, or an end of it of unknown place.
+        if tail is None or len(reply.body) < tail:
+            return JobOutput(data=reply.body, start=0, size=len(reply.body))
+        return JobOutput(data=reply.body, start=None, size=None)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _call(
+        self,
+        into: type[T],
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> T:
+        sent = None if body is None else msgspec.json.encode(body)
+        self.answer = self._connection.send(method, path, sent, headers).body
+        try:
+            return msgspec.json.decode(self.answer, type=into)
+        except msgspec.DecodeError as error:
+            raise ClusterraError(
+                f"{self._connection.url} answered something this command does not know: {error}.",
+                hint="Check that the address is Clusterra's and that both have the same version: "
+                "clusterra --version",
+            ) from None
+
+
+def new_key() -> str:
+    """Return a name for one submission, so that it can be repeated safely."""
+    return uuid7(datetime.now(UTC), os.urandom(10))
+
+
+def _at(cluster: str, *more: str | int) -> str:
+    return "/".join(("/v1/clusters", *(quote(str(each), safe="") for each in (cluster, *more))))
+
+
+def _asking(asked: Mapping[str, str | int | None]) -> str:
+    given = {name: value for name, value in asked.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _fields(value: SubmitJob | EditJob) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(value)
+    return found

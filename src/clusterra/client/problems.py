@@ -1,0 +1,78 @@
+"""An answer that is not a success, as the error it stands for.
+
+The server turned one of `core/errors.py` into a status and a body; here the
+same class comes back out, with the same sentences. A body that is not ours (a
+proxy's page, say) is told by its status.
+"""
+
+from http.client import responses
+
+import msgspec
+
+from clusterra.core.errors import (
+    ClusterraError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Refused,
+    TooLarge,
+    Unanswered,
+    Unauthenticated,
+    Unreachable,
+)
+from clusterra.wire.problem import Problem
+
+_BY_CODE: dict[str, type[ClusterraError]] = {
+    kind.code: kind
+    for kind in (
+        Invalid,
+        TooLarge,
+        Unauthenticated,
+        Forbidden,
+        NotFound,
+        Conflict,
+        Refused,
+        Unreachable,
+        Unanswered,
+    )
+}
+
+_BY_STATUS: dict[int, type[ClusterraError]] = {
+    400: Invalid,
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    415: Invalid,
+    422: Invalid,
+    429: Unreachable,
+    502: Unreachable,
+    503: Unreachable,
+    504: Unanswered,
+}
+
+_problem = msgspec.json.Decoder(Problem)
+
+
+def as_error(url: str, status: int, body: bytes, retry_after: str | None) -> ClusterraError:
+    """Return what the server meant, in its own words where it has any."""
+    try:
+        problem = _problem.decode(body)
+    except msgspec.DecodeError:
+        return _foreign(url, status)
+    kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(status, ClusterraError)
+    error = kind(problem.detail, hint=problem.hint, code=problem.code, at=problem.at)
+    if isinstance(error, Unreachable) and (retry_after or "").isdecimal():
+        error.retry_after = int(retry_after or 0)
+    return error
+
+
+def _foreign(url: str, status: int) -> ClusterraError:
+    kind = _BY_STATUS.get(status, ClusterraError)
+    phrase = f"{status} {responses.get(status, '')}".strip()
+    return kind(
+        f"{url} answered {phrase}, and not in Clusterra's words.",
+        hint="Check that the address is Clusterra's, without a path of the console.",
+    )

@@ -1,0 +1,58 @@
+"""Find one job: in the store, else by asking Slurm for it once."""
+
+import re
+
+from clusterra.control.site import Site
+from clusterra.core.change import Change
+from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.query import Op, Query, Term
+from clusterra.core.seen import Seen
+from clusterra.ports import Store
+
+_LABEL = re.compile(r"(\d+)(?:_(\d+))?")
+_LARGEST_ID = 1 << 32
+
+
+async def find_job(site: Site, label: str, *, store: Store) -> Job:
+    """Return the job called `41` or `43_5`; raise NotFound if neither we nor Slurm know it."""
+    match = _LABEL.fullmatch(label)
+    if match is None or int(match[1]) >= _LARGEST_ID:
+        raise Invalid(
+            f"{label!r} is not a job id.",
+            hint="Job ids are numbers such as 41, or 43_5 for one task of an array.",
+            at="job_id",
+        )
+    id, task = int(match[1]), match[2]
+    found = await (_task(site, id, int(task), store) if task else store.job(site.cluster.id, id))
+    if found is None:
+        found = await _ask_slurm(site, id, None if task is None else int(task), store)
+    if found is None:
+        raise NotFound(
+            f"There is no job {label} on {site.cluster.name}.",
+            hint="`clusterra jobs list` shows the jobs there are.",
+            code="job-not-found",
+        )
+    return found
+
+
+async def _task(site: Site, array: int, task: int, store: Store) -> Job | None:
+    terms = (
+        Term(field="array", op=Op.IS, values=(array,)),
+        Term(field="task", op=Op.IS, values=(task,)),
+    )
+    page = await store.jobs(site.cluster.id, Query(terms=terms, limit=1))
+    return page.jobs[0] if page.jobs else None
+
+
+async def _ask_slurm(site: Site, id: int, task: int | None, store: Store) -> Job | None:
+    """Look for a job that the observer has not met: brand new, or older than its history."""
+    jobs = list(await site.slurm.job(id))
+    info = site.sky.info
+    if not jobs and (not isinstance(info, Seen) or info.value.accounting):
+        jobs = list(await site.slurm.accounted([id]))
+    if jobs:
+        await store.commit(site.cluster.id, Change(jobs=jobs))
+    if task is not None:
+        return next((job for job in jobs if job.array_task == task), None)
+    return next((job for job in jobs if job.id == id), None)

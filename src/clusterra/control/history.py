@@ -1,0 +1,70 @@
+"""Read from accounting the jobs that ended while nobody was looking.
+
+Once for the past before a cluster was first seen, day by day, newest first; and
+after every time in which we could not look. It runs beside the observer and
+never touches a job that is still alive: those are the observer's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from clusterra.control.observe import batches
+from clusterra.control.site import Site
+from clusterra.core.change import Change, Kind
+from clusterra.core.jobs.job import continues
+from clusterra.core.seen import Seen
+from clusterra.ports import Clock, Store
+
+DAY = timedelta(days=1)
+MARGIN = timedelta(minutes=10)
+"""Read again before a gap: accounting may have been behind when we stopped looking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """Which time has been observed without a hole; survives a restart."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+OBSERVED: Kind[Observed] = Kind("observed", Observed)
+
+
+async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> None:
+    """Close the holes between what was observed and now, then note how far we have looked."""
+    seen_at, info = site.sky.seen_at, site.sky.info
+    if seen_at is None or not isinstance(info, Seen) or not info.value.accounting:
+        return
+    record = await store.get(OBSERVED, site.cluster.id, default=Observed())
+    observed = record.value
+    for since, until in _holes(observed, info.at, clock.now() - timedelta(days=days)):
+        async for batch in batches(site.slurm.history(since, until)):
+            ended = [job for job in batch if job.state.ended]
+            known = []
+            for job in ended:
+                old = await store.job(site.cluster.id, job.id) if job.restarts else None
+                known.append((continues(old, job) if old else None) or job)
+            await store.commit(site.cluster.id, Change(jobs=known))
+        reached = min(since, observed.since or since)
+        observed = replace(observed, since=reached, until=observed.until or until)
+        record = replace(record, value=observed)
+        await store.commit(site.cluster.id, Change(puts=[record]))
+        record = replace(record, version=record.version + 1)
+    await store.commit(
+        site.cluster.id, Change(puts=[replace(record, value=replace(observed, until=seen_at))])
+    )
+
+
+def _holes(
+    observed: Observed, looking_since: datetime, oldest: datetime
+) -> Iterator[tuple[datetime, datetime]]:
+    """Yield the periods to read: the gap since we last looked, then the past, newest first."""
+    if observed.until is not None and observed.until < looking_since:
+        yield observed.until - MARGIN, looking_since
+    until = observed.since or looking_since
+    while until > oldest:
+        since = max(until - DAY, oldest)
+        yield since, until
+        until = since

@@ -1,0 +1,205 @@
+"""Keep the store in line with what Slurm shows, at almost no cost to Slurm.
+
+One observer per cluster looks at the queue, however many people watch. A look is
+one cheap call that gives a mark per job; details are fetched only of jobs whose
+mark changed, and the end of a job that has left the controller comes from
+accounting. The calls are counted against a stated budget: when it is spent, what
+is left over is fetched in a later round, and states stay right meanwhile.
+
+Nothing is concluded from silence. Only when Slurm has answered several times and
+knows a job neither as live nor as ended is the job called LOST.
+"""
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from clusterra.control.site import Site
+from clusterra.core.budget import Budget
+from clusterra.core.change import Change
+from clusterra.core.errors import Unreachable
+from clusterra.core.jobs.job import Job, JobState, continues
+from clusterra.core.jobs.marks import compare, ended, plain_state, wants_full_list
+from clusterra.core.seen import Seen
+from clusterra.ports import Clock, Store
+
+BATCH = 500
+"""Jobs in one commit of a long list: a reader waits for none of it for more than a moment."""
+
+LOST_AFTER = timedelta(minutes=2)
+"""How long Slurm must answer without knowing a job before the job is called lost: longer than
+accounting is usually behind the controller."""
+
+NODES_EVERY = timedelta(seconds=10)
+PARTITIONS_EVERY = timedelta(seconds=60)
+ACCOUNTED_AT_ONCE = 100
+
+
+@dataclass(slots=True, kw_only=True)
+class Observer:
+    site: Site
+    store: Store
+    clock: Clock
+    budget: Budget
+
+    _marks: dict[int, str] | None = None
+    """As of the last look; None until the first full one."""
+    _due: set[int] = field(default_factory=set)
+    """Jobs that changed and whose details are still to be fetched."""
+    _missing: dict[int, datetime] = field(default_factory=dict)
+    """Jobs that left the controller without an end that we know, and since when."""
+
+    async def look(self) -> bool:
+        """Look once; say whether anything is going on that is worth looking again soon."""
+        try:
+            busy = await (self._first_look() if self._marks is None else self._next_look())
+            await self._look_around()
+        except Unreachable as error:
+            self.site.sky.why_not = error.detail
+            raise
+        self.site.sky.seen_at, self.site.sky.why_not = self.clock.now(), ""
+        return busy
+
+    async def _first_look(self) -> bool:
+        """Read everything the controller holds, and settle what it no longer holds."""
+        cluster = self.site.cluster.id
+        self._spend()
+        self.site.sky.info = Seen(await self.site.slurm.about(), self.clock.now())
+        marks = await self._states()
+        held = await self._read_all()
+        self._miss(set(await self.store.live_ids(cluster)) - held)
+        await self._settle_missing()
+        self._marks = marks
+        return self._busy()
+
+    async def _next_look(self) -> bool:
+        assert self._marks is not None
+        marks = await self._states()
+        changed = compare(self._marks, marks)
+        self._marks = marks
+        self._due |= changed.fresh
+        self._due -= changed.gone
+        if changed.gone:
+            live = set(await self.store.live_ids(self.site.cluster.id))
+            self._miss(changed.gone & live)
+        if wants_full_list(len(self._due), len(marks)):
+            await self._read_all()
+        else:
+            await self._read_due()
+        await self._settle_missing()
+        return self._busy() or bool(changed.fresh)
+
+    def _busy(self) -> bool:
+        marks = self._marks or {}
+        return bool(self._due or self._missing) or not all(map(ended, marks.values()))
+
+    async def _states(self) -> dict[int, str]:
+        self._spend()
+        return dict(await self.site.slurm.states())
+
+    def _spend(self) -> None:
+        # The look itself is never held back: a budget too small even for that is honoured by
+        # the loop's period, not by going blind.
+        self.budget.take(self.clock.now())
+
+    async def _read_all(self) -> set[int]:
+        self._spend()
+        held: set[int] = set()
+        async for batch in batches(self.site.slurm.all_jobs()):
+            held.update(job.id for job in batch)
+            await self._write(batch)
+        self._due.clear()
+        return held
+
+    async def _read_due(self) -> None:
+        """Fetch what the budget allows: ended jobs by the hundred, live ones singly."""
+        assert self._marks is not None
+        over = [id for id in self._due if ended(self._marks[id])]
+        found: list[Job] = []
+        if len(over) > 1 and self.budget.take(self.clock.now()):
+            asked = sorted(over)[:ACCOUNTED_AT_ONCE]
+            # Accounting may still be behind the controller; such a job is asked for singly.
+            found += [job for job in await self._accounted(asked) if job.state.ended]
+            self._due.difference_update(job.id for job in found)
+        for id in sorted(self._due, reverse=True):
+            if not self.budget.take(self.clock.now()):
+                break
+            found += await self.site.slurm.job(id)
+            self._due.discard(id)
+        found += [job async for job in self._by_mark(self._due)]
+        await self._write(found)
+
+    async def _by_mark(self, ids: Collection[int]) -> AsyncIterator[Job]:
+        """Give jobs whose details must wait at least the state that their mark tells."""
+        assert self._marks is not None
+        for id in ids:
+            state = plain_state(self._marks[id])
+            if state and (job := await self.store.job(self.site.cluster.id, id)):
+                yield replace(job, state=state)
+
+    async def _accounted(self, ids: Collection[int]) -> Iterable[Job]:
+        info = self.site.sky.info
+        if isinstance(info, Seen) and not info.value.accounting:
+            return ()
+        return await self.site.slurm.accounted(ids)
+
+    def _miss(self, ids: Iterable[int]) -> None:
+        now = self.clock.now()
+        for id in ids:
+            self._missing.setdefault(id, now)
+
+    async def _settle_missing(self) -> None:
+        """Finish jobs that left the controller, from accounting; call LOST what nobody knows."""
+        waiting = sorted(self._missing)
+        for start in range(0, len(waiting), ACCOUNTED_AT_ONCE):
+            if not self.budget.take(now := self.clock.now()):
+                return
+            asked = waiting[start : start + ACCOUNTED_AT_ONCE]
+            over = [job for job in await self._accounted(asked) if job.state.ended]
+            await self._write(over)
+            for job in over:
+                self._missing.pop(job.id, None)
+            for id in asked:
+                if now - self._missing.get(id, now) >= LOST_AFTER:
+                    await self._lose(id)
+                    del self._missing[id]
+
+    async def _lose(self, id: int) -> None:
+        job = await self.store.job(self.site.cluster.id, id)
+        if job is not None and not job.state.ended:
+            lost = replace(job, state=JobState.LOST, ended_at=self.clock.now(), reason="")
+            await self._write([lost])
+
+    async def _write(self, jobs: Collection[Job]) -> None:
+        if jobs:
+            known = [await self._recognise(job) for job in jobs]
+            await self.store.commit(self.site.cluster.id, Change(jobs=known))
+
+    async def _recognise(self, job: Job) -> Job:
+        """Give a requeued job the birth it is stored under; any other is born when submitted."""
+        if not job.restarts:
+            return job
+        old = await self.store.job(self.site.cluster.id, job.id)
+        return (continues(old, job) if old else None) or job
+
+    async def _look_around(self) -> None:
+        sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
+        if _older(sky.nodes, NODES_EVERY, now) and self.budget.take(now):
+            sky.nodes = Seen(tuple(await slurm.nodes()), now)
+        if _older(sky.partitions, PARTITIONS_EVERY, now) and self.budget.take(now):
+            sky.partitions = Seen(tuple(await slurm.partitions()), now)
+
+
+def _older(sight: object, than: timedelta, now: datetime) -> bool:
+    return not isinstance(sight, Seen) or sight.age(now) >= than
+
+
+async def batches(jobs: AsyncIterator[Job]) -> AsyncIterator[list[Job]]:
+    batch: list[Job] = []
+    async for job in jobs:
+        batch.append(job)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,45 @@
+"""One cluster and everything needed to act on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
+from clusterra.core.seen import Sight, Unseen
+from clusterra.ports import Logins, Logs, Slurm
+
+NOT_YET = Unseen("Slurm has not been seen yet.")
+
+
+@dataclass(slots=True, kw_only=True)
+class Sky:
+    """What is known of a cluster right now, apart from its jobs (those are in the store)."""
+
+    info: Sight[SlurmInfo] = NOT_YET
+    nodes: Sight[tuple[Node, ...]] = NOT_YET
+    partitions: Sight[tuple[Partition, ...]] = NOT_YET
+    seen_at: datetime | None = None
+    """When the queue was last seen."""
+
+    why_not: str = NOT_YET.why
+    """While the queue cannot be seen: the reason. Empty while it can."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    cluster: Cluster
+    slurm: Slurm
+    logins: Logins
+    logs: Logs
+    user: str
+    """The Linux user in whose name the admin submits."""
+
+    account: str = ""
+    """Where people are enrolled before their first job; empty enrols nobody."""
+
+    sky: Sky = field(default_factory=Sky)
+    enrolled: set[str] = field(default_factory=set)
+    """People already known to be enrolled, so that a second submission asks nobody."""
+
+    wake: Callable[[], None] = lambda: None
+    """Have the queue looked at now."""

@@ -1,0 +1,194 @@
+"""Submit a job: intent, act, confirm.
+
+The call to Slurm and our own record of it cannot be one transaction. So the
+submission is recorded first, under its run id; the run id travels in the job's
+comment; and whoever finds the submission unconfirmed looks for a job with that
+run id before acting again. Resending a request with the same Idempotency-Key is
+therefore safe, also when the first answer was lost or the server died.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from clusterra.control.site import Site
+from clusterra.core.access import Caller
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.errors import ClusterraError, Conflict, Refused, Unanswered
+from clusterra.core.jobs.request import Accepted, JobRequest
+from clusterra.core.seen import Seen
+from clusterra.ports import Clock, Login, Store
+
+SETTLED_AFTER = timedelta(seconds=10)
+"""How long after an unanswered request Slurm may still be taking it in."""
+
+
+class Outcome(StrEnum):
+    INTENDED = "intended"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    run_id: str
+    user: str
+    fingerprint: str
+    at: datetime
+    outcome: Outcome = Outcome.INTENDED
+    job_id: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+SUBMISSION: Kind[Submission] = Kind("submission", Submission)
+
+Compose = Callable[[Login, str], JobRequest]
+"""Makes the request, given its owner and run id. Raises Invalid before anything has happened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    submission: Submission
+    repeated: bool = False
+    """The same request had been made before, and this is what it came to."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Submitter:
+    """Submits to one cluster. Holds what is under way, so that a repeated request joins it."""
+
+    site: Site
+    store: Store
+    clock: Clock
+    new_run_id: Callable[[], str]
+    _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
+    _confirming: set[asyncio.Task[int]] = field(default_factory=set)
+
+    async def submit(
+        self, compose: Compose, caller: Caller, *, body: bytes, key: str = ""
+    ) -> Submitted:
+        intent = Submission(
+            run_id=self.new_run_id(),
+            user=caller.user,
+            fingerprint=hashlib.sha256(body).hexdigest(),
+            at=self.clock.now(),
+        )
+        if not key:
+            record = Record(kind=SUBMISSION, id=intent.run_id, value=intent)
+            return await self._act(record, compose)
+        id = hashlib.sha256(f"{caller.user}\n{key}".encode()).hexdigest()
+        joined = self._under_way.get(id)
+        if joined is None:
+            task = asyncio.create_task(self._act_once(id, intent, compose))
+            self._under_way[id] = task
+            task.add_done_callback(lambda _: self._under_way.pop(id, None))
+        else:
+            task = joined
+        # Shielded: a client that hangs up must not leave the submission half made.
+        done = await asyncio.shield(task)
+        _check_same(done.submission, intent, key)
+        return replace(done, repeated=done.repeated or joined is not None)
+
+    async def settle(self) -> None:
+        """Wait until everything accepted has been recorded, before the store is closed."""
+        await asyncio.gather(*self._confirming, *self._under_way.values(), return_exceptions=True)
+
+    async def _act_once(self, id: str, intent: Submission, compose: Compose) -> Submitted:
+        record = await self.store.get(SUBMISSION, id, default=intent)
+        if not record.version or record.value.outcome is Outcome.REFUSED:
+            return await self._act(replace(record, value=intent), compose)
+        if record.value.fingerprint != intent.fingerprint:
+            return Submitted(submission=record.value)
+        if record.value.outcome is Outcome.INTENDED:
+            job_id = await self._find(record.value)
+            if job_id is None:
+                return await self._act(record, compose)
+            record = self._confirm(record, Accepted(job_id=job_id))
+        return Submitted(submission=record.value, repeated=True)
+
+    async def _act(self, record: Record[Submission], compose: Compose) -> Submitted:
+        intent = record.value
+        login = await self._enrolled(intent.user)
+        request = compose(login, intent.run_id)
+        await self._check(request)
+        await self.store.commit(self.site.cluster.id, Change(puts=[record]))
+        record = replace(record, version=record.version + 1)
+        try:
+            accepted = await self.site.slurm.submit(request, user=intent.user)
+        except Unanswered:
+            raise
+        except ClusterraError:
+            self._note(replace(record, value=replace(intent, outcome=Outcome.REFUSED)))
+            raise
+        record = self._confirm(record, accepted)
+        self.site.wake()
+        return Submitted(submission=record.value)
+
+    async def _enrolled(self, user: str) -> Login:
+        login = await self.site.logins.ensure(user)
+        if self.site.account and user not in self.site.enrolled:
+            await self.site.slurm.enroll(user, self.site.account)
+            self.site.enrolled.add(user)
+        return login
+
+    async def _check(self, request: JobRequest) -> None:
+        """Catch what Slurm would take and then fail, or refuse without saying what there is."""
+        directory = request.properties.get("current_working_directory", "")
+        if await self.site.logins.directory_missing(directory):
+            raise Refused(
+                f"The working directory {directory} does not exist on {self.site.cluster.name}.",
+                hint="Leave it out to run in your home directory, or make it first.",
+                code="no-such-directory",
+                at="workdir",
+            )
+        wanted, partitions = request.properties.get("partition"), self.site.sky.partitions
+        if wanted and isinstance(partitions, Seen):
+            names = [each.name for each in partitions.value]
+            if unknown := [name for name in str(wanted).split(",") if name not in names]:
+                raise Refused(
+                    f"There is no partition {unknown[0]} on {self.site.cluster.name}.",
+                    hint=f"The partitions are: {', '.join(names) or 'none'}.",
+                    code="unknown-partition",
+                    at="partition",
+                )
+
+    def _confirm(self, record: Record[Submission], accepted: Accepted) -> Record[Submission]:
+        done = replace(
+            record.value,
+            outcome=Outcome.ACCEPTED,
+            job_id=accepted.job_id,
+            warnings=accepted.warnings,
+        )
+        return self._note(replace(record, value=done))
+
+    def _note(self, record: Record[Submission]) -> Record[Submission]:
+        """Record an outcome without keeping the caller waiting: if this is lost, the intent
+        is on disk and the job carries its run id."""
+        task = asyncio.create_task(self.store.commit(self.site.cluster.id, Change(puts=[record])))
+        self._confirming.add(task)
+        task.add_done_callback(self._confirming.discard)
+        return record
+
+    async def _find(self, intent: Submission) -> int | None:
+        """Return the job that an unconfirmed submission became, if it became one."""
+        if job := await self.store.run(self.site.cluster.id, intent.run_id):
+            return job.id
+        since = self.clock.now() - intent.at
+        if since < SETTLED_AFTER:
+            await asyncio.sleep((SETTLED_AFTER - since).total_seconds())
+        async for job in self.site.slurm.all_jobs():
+            if job.run_id == intent.run_id:
+                return job.id
+        return None
+
+
+def _check_same(before: Submission, now: Submission, key: str) -> None:
+    if before.fingerprint != now.fingerprint:
+        raise Conflict(
+            f"The Idempotency-Key {key!r} was used for another request.",
+            hint="Use a new key for a new request; repeat a key only with the same body.",
+            code="idempotency-key-reused",
+        )

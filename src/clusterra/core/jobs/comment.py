@@ -1,0 +1,26 @@
+"""The mark our submissions carry in Slurm's comment field.
+
+One token without white space, `clusterra:run=<uuid>;note=<what the person wrote>`:
+node scripts of the public data plane split it at `;` and `=`. It is how a job is
+recognised as ours when the answer to its submission was lost.
+"""
+
+from urllib.parse import quote, unquote
+
+PREFIX = "clusterra:"
+
+
+def stamp(run_id: str, note: str = "") -> str:
+    """Write the comment of a job submitted through us."""
+    pairs = [f"run={run_id}"]
+    if note:
+        pairs.append(f"note={quote(note, safe='')}")
+    return PREFIX + ";".join(pairs)
+
+
+def read(comment: str) -> tuple[str, str]:
+    """Return the run id and the person's own comment; of a foreign comment, just the comment."""
+    if not comment.startswith(PREFIX):
+        return "", comment
+    pairs = dict(pair.split("=", 1) for pair in comment[len(PREFIX) :].split(";") if "=" in pair)
+    return pairs.get("run", ""), unquote(pairs.get("note", ""))

@@ -1,0 +1,246 @@
+"""What runs in an embedded cluster, as data: the order, the command, the sign of being ready.
+
+The guard knows nothing about Slurm. It gets this plan, starts one stage after
+the other, keeps each daemon running and stops the stages in reverse.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clusterra.local.slurm_conf import Slurm, node_conf, worker_memory_mib
+from clusterra.local.state import SLURM_UID, SLURMREST_UID, State
+from clusterra.local.tcp import PLANE, Ports
+from clusterra.local.users import Person
+
+CTLD, DBD, RESTD, SLURMD = "slurmctld", "slurmdbd", "slurmrestd", "slurmd"
+MARIADB = "mariadbd"
+
+_PATH = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    name: str
+    argv: tuple[str, ...]
+    log: str
+    ready: str
+    """Where it answers once it is ready: tcp://, http:// or unix:// (a path on the host)."""
+    also: tuple[str, ...] = ()
+    """A command that has to succeed as well before it counts as ready."""
+    only_first: tuple[str, ...] = ()
+    """Arguments of the first start that a restart after a crash leaves out."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    patience: float = 60
+    """Seconds it may take to become ready before the start is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    title: str
+    """What a person calls it; stages of one title are told about together."""
+    daemons: tuple[Daemon, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    source: str
+    target: str
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    rootfs: str
+    mounts: tuple[Mount, ...]
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """How to run something in the root file system."""
+
+    rootfs: str
+    single: Person | None
+
+    def __call__(self, uid: int, *command: str) -> tuple[str, ...]:
+        # Both ways end in exec, so that the process we start is the daemon itself.
+        if self.single is None:
+            return ("chroot", f"--userspec=+{uid}:+{uid}", "--groups=", self.rootfs, *command)
+        return (*as_single(self.single), f"--root={self.rootfs}", "--wd=/", *command)
+
+
+def as_single(person: Person) -> tuple[str, ...]:
+    return ("unshare", "--user", f"--map-user={person.uid}", f"--map-group={person.gid}")
+
+
+OVER_ROOTFS = (
+    ("etc/passwd", "etc/passwd"),
+    ("etc/group", "etc/group"),
+    ("etc/hosts", "etc/hosts"),
+    ("etc/slurm", "etc/slurm"),
+    ("home", "home"),
+    ("run", "run"),
+    ("tmp", "tmp"),
+    ("tmp", "var/tmp"),
+    ("var/lib/slurm", "var/lib/slurm"),
+    ("var/lib/mysql", "var/lib/mysql"),
+    ("var/log/slurm", "var/log/slurm"),
+)
+"""What of a state directory lies over which path of the root file system."""
+
+
+def mounts(state: State, rootfs: str) -> tuple[Mount, ...]:
+    return (
+        *(
+            Mount(source=str(state.path / ours), target=f"{rootfs}/{theirs}")
+            for ours, theirs in OVER_ROOTFS
+        ),
+        Mount(source="/proc", target=f"{rootfs}/proc", recursive=True),
+        Mount(source="/dev", target=f"{rootfs}/dev", recursive=True),
+    )
+
+
+def worker_names(count: int) -> tuple[str, ...]:
+    return tuple(f"w{number}" for number in range(1, count + 1))
+
+
+def plan(
+    state: State,
+    rootfs: str,
+    slurm: Slurm,
+    ports: Ports,
+    *,
+    workers: int,
+    environ: Mapping[str, str],
+) -> Plan:
+    inside = Inside(rootfs=rootfs, single=slurm.single)
+    title = "database, accounting, controller, REST"
+    stages = [
+        Stage(title=title, daemons=(_mariadb(state, inside),)),
+        Stage(title=title, daemons=(_slurmdbd(state, inside, ports),)),
+        Stage(title=title, daemons=(_slurmctld(state, inside, slurm, ports),)),
+        Stage(title=title, daemons=(_slurmrestd(state, inside, ports),)),
+        Stage(title="control plane", daemons=(_control_plane(state, slurm, ports, environ),)),
+    ]
+    if workers:
+        daemons = tuple(
+            _slurmd(state, inside, name, ports[name], workers) for name in worker_names(workers)
+        )
+        stages.append(Stage(title=f"{workers} worker{'s' if workers > 1 else ''}", daemons=daemons))
+    return Plan(rootfs=rootfs, mounts=mounts(state, rootfs), stages=tuple(stages))
+
+
+def _mariadb(state: State, inside: Inside) -> Daemon:
+    return Daemon(
+        name=MARIADB,
+        argv=inside(
+            SLURM_UID,
+            "mariadbd",
+            "--no-defaults",
+            "--datadir=/var/lib/mysql",
+            "--socket=/run/mysqld/mysqld.sock",
+            "--init-file=/etc/slurm/database.sql",
+            "--skip-networking",
+            "--skip-log-bin",
+            "--performance-schema=OFF",
+            # On by default since 11.6; slurmdbd then dies of a write conflict.
+            "--loose-innodb-snapshot-isolation=OFF",
+            "--innodb-buffer-pool-size=64M",
+            "--innodb-log-file-size=32M",
+            "--innodb-lock-wait-timeout=900",
+            "--innodb-flush-log-at-trx-commit=2",
+        ),
+        env=_PATH,
+        log=str(state.log(MARIADB)),
+        ready=f"unix://{state.path}/run/mysqld/mysqld.sock",
+    )
+
+
+def _slurmdbd(state: State, inside: Inside, ports: Ports) -> Daemon:
+    return Daemon(
+        name=DBD,
+        argv=inside(SLURM_UID, "slurmdbd", "-D"),
+        env=_PATH,
+        log=str(state.log(DBD)),
+        ready=f"tcp://127.0.0.1:{ports[DBD]}",
+    )
+
+
+def _slurmctld(state: State, inside: Inside, slurm: Slurm, ports: Ports) -> Daemon:
+    # Up to 24.11 an open port is all it shows, and an account made before the cluster has
+    # registered with accounting is silently not made: so ask accounting whether it has.
+    registered = "sacctmgr --noheader --parsable2 show cluster format=controlport | grep -q '[1-9]'"
+    return Daemon(
+        name=CTLD,
+        argv=inside(SLURM_UID, "slurmctld", "-D"),
+        env=_PATH,
+        log=str(state.log(CTLD)),
+        ready=f"http://127.0.0.1:{ports[CTLD]}/readyz"
+        if slurm.speaks_http
+        else f"tcp://127.0.0.1:{ports[CTLD]}",
+        also=() if slurm.speaks_http else inside(SLURM_UID, "sh", "-c", registered),
+    )
+
+
+def _slurmrestd(state: State, inside: Inside, ports: Ports) -> Daemon:
+    return Daemon(
+        name=RESTD,
+        argv=inside(
+            SLURMREST_UID,
+            "slurmrestd",
+            *("-f", "/etc/slurm/slurm-restd.conf"),
+            *("-a", "rest_auth/jwt"),
+            *("-s", "openapi/slurmctld,openapi/slurmdbd"),
+            *("-t", "4"),
+            *("--max-connections", "124"),
+            f"127.0.0.1:{ports[RESTD]}",
+        ),
+        env={
+            **_PATH,
+            "SLURM_JWT": "daemon",
+            "SLURMRESTD_JSON": "compact",
+            # Each of its threads would otherwise keep the memory of the longest list it sent.
+            "MALLOC_ARENA_MAX": "2",
+        },
+        log=str(state.log(RESTD)),
+        ready=f"tcp://127.0.0.1:{ports[RESTD]}",
+    )
+
+
+def _control_plane(state: State, slurm: Slurm, ports: Ports, environ: Mapping[str, str]) -> Daemon:
+    serve = (sys.executable, "-m", "clusterra", "serve", "--settings", str(state.settings))
+    # Without root the guard is root of its own namespace; the control plane is not to think
+    # that it is root too.
+    return Daemon(
+        name="control-plane",
+        argv=serve if slurm.single is None else (*as_single(slurm.single), *serve),
+        # `up` decides where it listens and what it keeps; a stray variable must not.
+        env={k: v for k, v in environ.items() if not k.startswith("CLUSTERRA_SERVER_")},
+        log=str(state.log("control-plane")),
+        ready=f"http://127.0.0.1:{ports[PLANE]}/readyz",
+    )
+
+
+def _slurmd(state: State, inside: Inside, name: str, port: int, workers: int) -> Daemon:
+    memory_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    conf = node_conf(
+        port=port,
+        cpus=os.cpu_count() or 1,
+        memory_mib=worker_memory_mib(memory_mib, workers),
+    )
+    return Daemon(
+        name=name,
+        argv=inside(
+            0,
+            *("slurmd", "-D", "-f", "/etc/slurm/slurm-node.conf"),
+            *("-Z", "-N", name, "--conf", conf),
+        ),
+        # "The machine was rebooted": what slurmctld believes to run here does not, run it again.
+        # After a crash of slurmd alone the jobs live on and are found again.
+        only_first=("-b",),
+        env=_PATH,
+        log=str(state.log(name)),
+        ready=f"tcp://127.0.0.1:{port}",
+    )

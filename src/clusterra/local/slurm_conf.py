@@ -1,0 +1,154 @@
+"""Slurm's configuration for the embedded cluster, as text.
+
+Every line that is not obvious carries what happens without it; all of it was
+found by running Slurm 26.05 and 24.11 on one machine without munge, cgroups or
+systemd.
+"""
+
+from dataclasses import dataclass
+
+from clusterra.local.users import Person
+
+TEMPLATES = (
+    "NodeName=template-general-[1-64] State=FUTURE CPUs=64 RealMemory=512000 Feature=general",
+    "NodeName=template-gpu-[1-16] State=FUTURE CPUs=64 RealMemory=512000 Feature=gpu Gres=gpu:8",
+)
+"""Nodes that could be. Slurm refuses a job that no node it knows could ever hold; with these,
+which `sinfo` does not show, a job too big for the workers of today waits instead."""
+
+WORKER_FEATURE = "general"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slurm:
+    """What the configuration of one cluster depends on."""
+
+    cluster: str
+    version: str
+    ctld_port: int
+    slurmd_port: int
+    dbd_port: int
+    single: Person | None = None
+
+    @property
+    def user(self) -> str:
+        return self.single.name if self.single else "slurm"
+
+    @property
+    def speaks_http(self) -> bool:
+        """slurmctld answers /readyz and /metrics on its own port since 25.11."""
+        return tuple(map(int, self.version.split(".")[:2])) >= (25, 11)
+
+
+def files(slurm: Slurm) -> dict[str, str]:
+    """Return what goes into /etc/slurm, by file name."""
+    return {
+        "slurm.conf": slurm_conf(slurm, user=slurm.user),
+        # All slurmd of a host share one socket path and now and then one dies of it;
+        # jobs use slurmctld's socket, so theirs is not needed.
+        "slurm-node.conf": slurm_conf(slurm, user=slurm.user) + "AuthInfo=disable_sack\n",
+        # slurmrestd will not run as SlurmUser. With one uid for everything it is told
+        # another name, which it uses for nothing else.
+        "slurm-restd.conf": slurm_conf(slurm, user="root" if slurm.single else slurm.user),
+        "slurmdbd.conf": slurmdbd_conf(slurm),
+        # Without this line slurmd insists on a cgroup file system, whatever ProctrackType says.
+        "cgroup.conf": "CgroupPlugin=disabled\n",
+        "gres.conf": "AutoDetect=off\n",
+        "database.sql": database_sql(slurm.user),
+    }
+
+
+def slurm_conf(slurm: Slurm, *, user: str) -> str:
+    lines = [
+        f"ClusterName={slurm.cluster}",
+        "SlurmctldHost=localhost(127.0.0.1)",
+        f"SlurmctldPort={slurm.ctld_port}",
+        f"SlurmdPort={slurm.slurmd_port}",
+        f"SlurmUser={user}",
+        f"SlurmdUser={slurm.user if slurm.single else 'root'}",
+        "AuthType=auth/slurm",
+        "CredType=cred/slurm",
+        "AuthAltTypes=auth/jwt",
+        "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
+        # Loopback only.
+        "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny",
+        "StateSaveLocation=/var/lib/slurm/ctld",
+        "SlurmdSpoolDir=/var/lib/slurm/slurmd.%n",
+        "SlurmctldPidFile=/run/slurmctld/slurmctld.pid",
+        "SlurmdPidFile=/run/slurm/slurmd.%n.pid",
+        # The guard keeps what daemons print, with the time on each line.
+        "LogTimeFormat=iso8601,format_stderr",
+        "SlurmdLogFile=/var/log/slurm/%n.log",
+        "ProctrackType=proctrack/linuxproc",
+        "MailProg=/bin/true",
+        # slurm-node.conf differs on purpose.
+        "DebugFlags=NO_CONF_HASH",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_CPU_Memory",
+        "MaxNodeCount=2048",
+        # A worker may declare more than the machine has.
+        "SlurmdParameters=config_overrides",
+        "SchedulerType=sched/backfill",
+        # A job starts 0.2 s after it is submitted instead of 1.2 s.
+        "SchedulerParameters=sched_interval=1,bf_interval=1,sched_min_interval=10000",
+        # A worker that was killed with the machine takes up work again by itself.
+        "ReturnToService=2",
+        "SlurmdTimeout=30",
+        # Hundreds of tasks starting on two cores take longer than the usual 10 s.
+        "BatchStartTimeout=60",
+        "MinJobAge=300",
+        "KillWait=5",
+        "MaxJobCount=100000",
+        "MaxArraySize=100001",
+        "JobAcctGatherType=jobacct_gather/linux",
+        "JobAcctGatherFrequency=task=2",
+        # The only memory limit there is without cgroups.
+        "JobAcctGatherParams=OverMemoryKill",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=127.0.0.1",
+        f"AccountingStoragePort={slurm.dbd_port}",
+        "AccountingStorageTRES=gres/gpu",
+        "AccountingStorageEnforce=associations,limits,qos",
+        *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
+        "GresTypes=gpu",
+        *TEMPLATES,
+        "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=512",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def slurmdbd_conf(slurm: Slurm) -> str:
+    lines = [
+        "AuthType=auth/slurm",
+        "AuthAltTypes=auth/jwt",
+        "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
+        "DbdHost=localhost",
+        f"DbdPort={slurm.dbd_port}",
+        f"SlurmUser={slurm.user}",
+        "PidFile=/run/slurmdbd/slurmdbd.pid",
+        "LogTimeFormat=iso8601,format_stderr",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=localhost",
+        f"StorageUser={slurm.user}",
+        "StorageLoc=slurm_acct_db",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def database_sql(user: str) -> str:
+    """Return what mariadbd runs at each start: whoever runs slurmdbd gets in, without a password."""
+    quoted = user.replace("\\", "\\\\").replace("'", "\\'")
+    return (
+        "CREATE DATABASE IF NOT EXISTS slurm_acct_db;\n"
+        f"CREATE USER IF NOT EXISTS '{quoted}'@'localhost' IDENTIFIED VIA unix_socket;\n"
+        f"GRANT ALL ON slurm_acct_db.* TO '{quoted}'@'localhost';\n"
+    )
+
+
+def node_conf(*, port: int, cpus: int, memory_mib: int) -> str:
+    return f"Port={port} CPUs={cpus} RealMemory={memory_mib} Feature={WORKER_FEATURE}"
+
+
+def worker_memory_mib(host_mib: int, workers: int) -> int:
+    """Share the host's memory among its workers, in steps of 256 MiB."""
+    return max(host_mib // max(workers, 1) // 256 * 256, 256)

@@ -1,0 +1,86 @@
+"""Run something again and again, and survive its bad days.
+
+A loop body is one async function that does one round and says whether anything
+is going on. All waiting is here: the pause grows while nothing happens, shrinks
+at once when something does, and grows after failures; so a body is tested by
+calling it, and only this file's tests know time.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from clusterra.core.errors import Unreachable
+
+log = structlog.get_logger()
+
+GROWTH = 1.5
+"""How much longer each pause is than the one before, while nothing happens."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    name: str
+    round: Callable[[], Awaitable[bool]]
+    """Does one round; True if it is worth looking again soon."""
+
+    every: float
+    """Seconds between rounds while something is going on."""
+
+    idle: float
+    """The longest pause while nothing is."""
+
+    after_failure: float = 5
+    """The longest pause while rounds fail: short, because people wait for the recovery."""
+
+    gap: float = 0.2
+    """The shortest pause, however often the loop is woken."""
+
+    rounds: int = 0
+    failures: int = 0
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        pause = self.every
+        while True:
+            pause = self._next_pause(pause, busy=await self._one_round())
+            await self._rest(pause)
+
+    def wake(self) -> None:
+        """Start the next round now, e.g. because a job was just submitted."""
+        self._woken.set()
+
+    async def _one_round(self) -> bool:
+        self.rounds += 1
+        try:
+            busy = await self.round()
+        except Unreachable as error:
+            self.failures += 1
+            if self.failures == 1:
+                log.warning("loop.cannot_see", loop=self.name, why=error.detail)
+            return True
+        except Exception:
+            self.failures += 1
+            log.exception("loop.round_failed", loop=self.name, in_a_row=self.failures)
+            return True
+        if self.failures:
+            log.info("loop.recovered", loop=self.name, after=self.failures)
+        self.failures = 0
+        return busy
+
+    def _next_pause(self, last: float, *, busy: bool) -> float:
+        if self.failures:
+            return min(float(2 ** (self.failures - 1)), self.after_failure)
+        return self.every if busy else min(last * GROWTH, self.idle)
+
+    async def _rest(self, pause: float) -> None:
+        await asyncio.sleep(self.gap)
+        try:
+            jitter = random.uniform(0.9, 1.0)  # noqa: S311
+            await asyncio.wait_for(self._woken.wait(), max(pause * jitter - self.gap, 0))
+        except TimeoutError:
+            return
+        self._woken.clear()

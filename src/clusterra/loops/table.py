@@ -1,0 +1,41 @@
+"""Everything that happens without being asked."""
+
+from clusterra.control.history import read_past
+from clusterra.control.observe import Observer
+from clusterra.control.site import Site
+from clusterra.core.budget import Budget
+from clusterra.loops.loop import Loop
+from clusterra.settings import SlurmSettings
+from clusterra.wiring import Plane
+
+
+def loops(plane: Plane) -> list[Loop]:
+    """Make the loops, and let submissions wake the ones that watch the queue."""
+    settings = plane.settings.slurm
+    made: list[Loop] = []
+    for site in plane.sites.values():
+        observer = Observer(
+            site=site,
+            store=plane.store,
+            clock=plane.clock,
+            budget=Budget(settings.max_calls_per_minute),
+        )
+        observe = Loop(
+            name=f"observe {site.cluster.id}",
+            round=observer.look,
+            every=_affordable(settings),
+            idle=settings.idle_poll_seconds,
+        )
+        site.wake = observe.wake
+
+        async def past(site: Site = site) -> bool:
+            await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
+            return site.sky.seen_at is None
+
+        made += [observe, Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60)]
+    return made
+
+
+def _affordable(settings: SlurmSettings) -> float:
+    """Look no more often than would use half the budget, so that details can be fetched too."""
+    return max(settings.poll_seconds, 120 / max(settings.max_calls_per_minute, 1))

@@ -1,0 +1,104 @@
+"""Run the control plane: the HTTP door and the loops, in one process, until told to stop."""
+
+import asyncio
+import fcntl
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+import uvicorn
+import uvloop
+
+from clusterra.api.app import make_app
+from clusterra.core.errors import Refused
+from clusterra.loops.table import loops
+from clusterra.settings import Settings
+from clusterra.wiring import assembled
+
+LAST_REQUESTS = 3
+"""Seconds that requests under way are given when the server is told to stop."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(key_order=["timestamp", "level", "event"]),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    with (
+        _alone_on(settings.server.state),
+        bound(settings) as listening,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        runner.run(_serve(settings, listening))
+
+
+async def _serve(settings: Settings, listening: socket.socket) -> None:
+    async with assembled(settings) as plane:
+        config = uvicorn.Config(
+            make_app(plane),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=LAST_REQUESTS,
+        )
+        running = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops(plane)]
+        try:
+            await uvicorn.Server(config).serve(sockets=[listening])
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+
+@contextmanager
+def bound(settings: Settings) -> Iterator[socket.socket]:
+    """Take the port before anything else is started, and say so plainly if it is taken."""
+    host, port = settings.server.host, settings.server.port
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise Refused(
+            f"Port {port} on {host} cannot be used: {error.strerror}.",
+            hint="Choose another with --port, or --port 0 for any free one.",
+            code="port-taken",
+        ) from None
+    with listening:
+        yield listening
+
+
+@contextmanager
+def _alone_on(state: Path) -> Iterator[None]:
+    """Keep a second control plane off the same database."""
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        lock = (state / "lock").open("a")
+    except OSError as error:
+        raise Refused(
+            f"The state directory {state} cannot be written: {error.strerror}.",
+            hint="Choose another with --state, or mend its permissions.",
+            code="state-not-writable",
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Refused(
+                f"Another control plane is using {state}.",
+                hint="Stop it with `clusterra down`, or choose another --state.",
+                code="state-in-use",
+            ) from None
+        yield

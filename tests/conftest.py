@@ -1,0 +1,20 @@
+"""Fixtures every floor uses. A test that asks for a `store` runs on all of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clusterra.adapters.memory import MemoryStore
+from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.ports import Store
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    made = SqliteStore(tmp_path / "clusterra.db")
+    yield made
+    made.close()

@@ -1,0 +1,258 @@
+"""Promises every Store keeps. A new adapter joins by one case in `conftest.store`."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusterra.core.change import Change, Kind
+from clusterra.core.errors import Conflict
+from clusterra.core.events.event import Draft
+from clusterra.core.jobs.job import Job, JobState
+from clusterra.core.jobs.language import parse
+from clusterra.core.jobs.query import FIELDS, Op, Query, Sense, Sort, Term, matches
+from clusterra.ports import Store
+from tests.builders import NOON, a_job
+
+COUNTER: Kind[int] = Kind("counter", int)
+HELLO = Draft(type="cluster.connected", at=NOON, actor="system:test", data={})
+LAB = "cluslab1"
+
+
+def test_a_stale_writer_changes_nothing_not_even_the_ledger(store: Store) -> None:
+    async def story() -> None:
+        seen = await store.get(COUNTER, "a", default=0)
+        await store.commit(LAB, Change(puts=[replace(seen, value=1)]))
+
+        with pytest.raises(Conflict):
+            await store.commit(
+                LAB, Change(puts=[replace(seen, value=2)], jobs=[a_job()], events=[HELLO])
+            )
+
+        assert (await store.get(COUNTER, "a", default=0)).value == 1
+        assert await store.job(LAB, 1) is None
+        assert list(await store.events(LAB)) == []
+
+    asyncio.run(story())
+
+
+def test_one_stale_record_holds_back_all_the_others(store: Store) -> None:
+    async def story() -> None:
+        a = await store.get(COUNTER, "a", default=0)
+        b = await store.get(COUNTER, "b", default=0)
+        await store.commit(LAB, Change(puts=[b]))
+
+        with pytest.raises(Conflict):
+            await store.commit(LAB, Change(puts=[replace(a, value=1), replace(b, value=1)]))
+
+        assert (await store.get(COUNTER, "a", default=0)).version == 0
+
+    asyncio.run(story())
+
+
+def test_a_conflict_leaves_the_changes_beside_it_alone(store: Store) -> None:
+    async def story() -> None:
+        stale = await store.get(COUNTER, "a", default=0)
+        await store.commit(LAB, Change(puts=[replace(stale, value=1)]))
+
+        outcomes = await asyncio.gather(
+            store.commit(LAB, Change(events=[HELLO])),
+            store.commit(LAB, Change(puts=[replace(stale, value=9)], events=[HELLO])),
+            store.commit(LAB, Change(events=[HELLO])),
+            return_exceptions=True,
+        )
+
+        assert [isinstance(each, Conflict) for each in outcomes] == [False, True, False]
+        assert [event.seq for event in await store.events(LAB)] == [1, 2]
+
+    asyncio.run(story())
+
+
+def test_sequence_numbers_start_at_one_and_have_no_gaps_in_each_cluster(store: Store) -> None:
+    async def story() -> None:
+        for _ in range(3):
+            await store.commit(LAB, Change(events=[HELLO, HELLO]))
+            await store.commit("clusother", Change(events=[HELLO]))
+
+        assert [event.seq for event in await store.events(LAB)] == [1, 2, 3, 4, 5, 6]
+        assert [event.seq for event in await store.events("clusother")] == [1, 2, 3]
+        assert [event.seq for event in await store.events(LAB, after=4, limit=1)] == [5]
+
+    asyncio.run(story())
+
+
+def test_concurrent_writers_never_share_a_sequence_number(store: Store) -> None:
+    async def story() -> None:
+        heads = await asyncio.gather(
+            *(store.commit(LAB, Change(events=[HELLO])) for _ in range(50))
+        )
+
+        assert sorted(heads) == list(range(1, 51))
+        assert [event.seq for event in await store.events(LAB)] == list(range(1, 51))
+
+    asyncio.run(story())
+
+
+def test_of_two_writers_with_one_version_exactly_one_wins(store: Store) -> None:
+    async def story() -> None:
+        seen = await store.get(COUNTER, "a", default=0)
+        outcomes = await asyncio.gather(
+            *(store.commit(LAB, Change(puts=[replace(seen, value=n)])) for n in range(20)),
+            return_exceptions=True,
+        )
+
+        assert sum(isinstance(each, Conflict) for each in outcomes) == 19
+
+    asyncio.run(story())
+
+
+def test_a_job_is_replaced_by_its_later_self_and_kept_apart_from_its_namesake(store: Store) -> None:
+    async def story() -> None:
+        first = a_job(7, name="first")
+        await store.commit(LAB, Change(jobs=[first]))
+        await store.commit(LAB, Change(jobs=[replace(first, state=JobState.COMPLETED)]))
+        await store.commit(
+            LAB, Change(jobs=[a_job(7, name="second", born_at=NOON + timedelta(days=9))])
+        )
+
+        page = await store.jobs(LAB, Query(sort=Sort.NAME, descending=False))
+        assert [(job.name, job.state) for job in page.jobs] == [
+            ("first", JobState.COMPLETED),
+            ("second", JobState.PENDING),
+        ]
+        newest = await store.job(LAB, 7)
+        assert newest is not None
+        assert newest.name == "second"
+        assert await store.job("clusother", 7) is None
+        assert await store.tally(LAB) == {"COMPLETED": 1, "PENDING": 1}
+        assert await store.live_ids(LAB) == [7]
+
+    asyncio.run(story())
+
+
+def test_a_submission_finds_the_job_it_became(store: Store) -> None:
+    async def story() -> None:
+        await store.commit(LAB, Change(jobs=[a_job(1), a_job(2, run_id="r-1")]))
+
+        found = await store.run(LAB, "r-1")
+        assert found is not None
+        assert found.id == 2
+        assert await store.run(LAB, "") is None
+        assert await store.run(LAB, "r-2") is None
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("sort", list(Sort))
+@pytest.mark.parametrize("descending", [True, False])
+def test_pages_show_every_job_once_in_order_even_while_jobs_are_added(
+    store: Store, sort: Sort, descending: bool
+) -> None:
+    async def story() -> None:
+        jobs = [
+            a_job(
+                n,
+                name=f"n{n % 3}",
+                cpus=n % 4,
+                submitted_at=NOON + timedelta(seconds=n % 5),
+                started_at=None if n % 2 else NOON + timedelta(minutes=n),
+            )
+            for n in range(1, 24)
+        ]
+        await store.commit(LAB, Change(jobs=jobs))
+        query, seen = Query(sort=sort, descending=descending, limit=5), []
+        while True:
+            page = await store.jobs(LAB, query)
+            seen += [job.id for job in page.jobs]
+            if page.next is None:
+                break
+            query = replace(query, after=page.next)
+
+        whole = await store.jobs(LAB, Query(sort=sort, descending=descending, limit=1000))
+        assert seen == [job.id for job in whole.jobs]
+        assert sorted(seen) == list(range(1, 24))
+
+    asyncio.run(story())
+
+
+words = st.sampled_from(["ana", "ben", "Align", "w[1-3]", "Ärger", "a*b", "?", "", "main"])
+moments = st.one_of(st.none(), st.integers(0, 5000).map(lambda s: NOON + timedelta(seconds=s)))
+
+
+@st.composite
+def some_jobs(draw: st.DrawFn) -> list[Job]:
+    return [
+        a_job(
+            n,
+            state=draw(st.sampled_from(list(JobState))),
+            name=draw(words),
+            user=draw(words),
+            nodes=draw(words),
+            cpus=draw(st.integers(0, 5)),
+            priority=draw(st.one_of(st.none(), st.integers(0, 3))),
+            started_at=draw(moments),
+            ended_at=draw(moments),
+        )
+        for n in range(1, draw(st.integers(1, 8)))
+    ]
+
+
+@st.composite
+def some_terms(draw: st.DrawFn) -> Term:
+    field = draw(st.sampled_from([*FIELDS, "text"]))
+    negated = draw(st.booleans())
+    if field == "text":
+        return Term(field=field, op=Op.HAS, values=(draw(words).lower(),), negated=negated)
+    if FIELDS[field][0] is Sense.TEXT:
+        patterns = st.one_of(words, words.map(lambda word: f"{word[:1]}*"))
+        values = draw(st.lists(patterns.map(str.lower), min_size=1, max_size=3))
+        return Term(field=field, op=Op.IS, values=tuple(values), negated=negated)
+    op = draw(st.sampled_from([Op.IS, Op.LT, Op.LE, Op.GT, Op.GE]))
+    number = draw(
+        st.one_of(st.integers(-1, 6), st.integers(0, 5000).map(int(NOON.timestamp()).__add__))
+    )
+    return Term(field=field, op=op, values=(number,), negated=negated)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(some_jobs(), st.lists(some_terms(), max_size=3))
+def test_what_is_found_is_what_the_query_means(
+    store: Store, jobs: list[Job], terms: list[Term]
+) -> None:
+    async def story() -> None:
+        query = Query(terms=tuple(terms), limit=100, now=int(NOON.timestamp()) + 60)
+        cluster = f"clus{id(jobs)}"
+        old = [job.id for job in (await store.jobs(cluster, Query(limit=100))).jobs]
+        await store.commit(cluster, Change(jobs=jobs))
+
+        found = {job.id for job in (await store.jobs(cluster, query)).jobs if job in jobs}
+
+        assert found == {job.id for job in jobs if matches(job, query)}
+        assert old or await store.count(cluster, query) == len(found)
+
+    asyncio.run(story())
+
+
+def test_the_readme_query_finds_what_it_says(store: Store) -> None:
+    async def story() -> None:
+        failed = a_job(1, state=JobState.FAILED, cpus=8, ended_at=NOON - timedelta(days=1))
+        await store.commit(
+            LAB,
+            Change(
+                jobs=[
+                    failed,
+                    replace(failed, id=2, cpus=2),
+                    replace(failed, id=3, user="ben"),
+                    replace(failed, id=4, ended_at=NOON - timedelta(days=3)),
+                    replace(failed, id=5, state=JobState.COMPLETED),
+                ]
+            ),
+        )
+        query = parse("user:ana state:failed cpus>=4 ended<2d", now=NOON)
+
+        assert [job.id for job in (await store.jobs(LAB, query)).jobs] == [1]
+
+    asyncio.run(story())
