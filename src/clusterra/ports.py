@@ -164,11 +164,12 @@ class Logs(Protocol):
     """What jobs write."""
 
     async def read(
-        self, job: Job, *, stream: str = "stdout", tail: int | None = None
+        self, job: Job, *, stream: str = "stdout", tail: int | None = None, start: int = 0
     ) -> Output | None:
-        """Return the output, or its last `tail` bytes; None if there is none yet.
+        """Return the output from byte `start`, or its last `tail` bytes; None if there is none yet.
 
-        Never follows a link out of the job's own files. Raises Refused where
+        What is too much for one answer is left out: at the front, or after `start` at the
+        end. Never follows a link out of the job's own files. Raises Refused where
         output cannot be reached from here.
         """
         ...

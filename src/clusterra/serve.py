@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,8 +22,8 @@ LAST_REQUESTS = 3
 """Seconds that requests under way are given when the server is told to stop."""
 
 
-def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT."""
+def serve(settings: Settings, *, ready: Callable[[int], None]) -> None:
+    """Serve until SIGTERM or SIGINT; `ready` is told the port once it is ours."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -39,6 +39,7 @@ def serve(settings: Settings) -> None:
         bound(settings) as listening,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
+        ready(listening.getsockname()[1])
         runner.run(_serve(settings, listening))
 
 
@@ -69,6 +70,7 @@ def bound(settings: Settings) -> Iterator[socket.socket]:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(1024)
     except OSError as error:
         listening.close()
         raise Refused(
@@ -85,7 +87,7 @@ def _alone_on(state: Path) -> Iterator[None]:
     """Keep a second control plane off the same database."""
     try:
         state.mkdir(parents=True, exist_ok=True)
-        lock = (state / "lock").open("a")
+        lock = (state / "plane.lock").open("a")
     except OSError as error:
         raise Refused(
             f"The state directory {state} cannot be written: {error.strerror}.",

@@ -12,7 +12,7 @@ from clusterra.adapters.logins_local import LocalLogins
 from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
-from clusterra.adapters.slurmrest.client import SlurmRest
+from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
@@ -73,7 +73,11 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
     store = SqliteStore(state / "clusterra.db")
     sites = [_site(each, settings, clock) for each in settings.clusters]
     plane = make_plane(
-        settings, store=store, clock=clock, sites=sites, token=read_token(settings.server.token or state / "token")
+        settings,
+        store=store,
+        clock=clock,
+        sites=sites,
+        token=read_token(settings.server.token or state / "token"),
     )
     try:
         yield plane

@@ -23,12 +23,12 @@ class LocalLogs:
         self._root = root
 
     async def read(
-        self, job: Job, *, stream: str = "stdout", tail: int | None = None
+        self, job: Job, *, stream: str = "stdout", tail: int | None = None, start: int = 0
     ) -> Output | None:
         path = job.stderr if stream == "stderr" and job.stderr else job.stdout
-        return await asyncio.to_thread(self._read, path, min(tail or MOST, MOST))
+        return await asyncio.to_thread(self._read, path, min(tail or MOST, MOST), start)
 
-    def _read(self, path: str, most: int) -> Output | None:
+    def _read(self, path: str, most: int, start: int) -> Output | None:
         try:
             file = self._open(path)
         except FileNotFoundError:
@@ -41,7 +41,7 @@ class LocalLogs:
             ) from None
         with os.fdopen(file, "rb") as opened:
             size = os.fstat(file).st_size
-            offset = max(size - most, 0)
+            offset = start or max(size - most, 0)
             opened.seek(offset)
             return Output(data=opened.read(most), offset=offset, size=size)
 

@@ -52,12 +52,12 @@ def list_clusters(session: Session, *, as_json: bool) -> None:
 
 @clusters.command("show")
 @server_options
-@click.argument("cluster", required=False)
+@click.argument("wanted", required=False, metavar="[ID|NAME]")
 @json_option
 @pass_session
-def show_cluster(session: Session, *, cluster: str | None, as_json: bool) -> None:
+def show_cluster(session: Session, *, wanted: str | None, as_json: bool) -> None:
     """Show one cluster, by id or name; without one, the one other commands would use."""
-    session.cluster = cluster or session.cluster
+    session.cluster = wanted or session.cluster
     view = session.client.cluster(session.cluster_id())
     if as_json:
         session.say_answer()

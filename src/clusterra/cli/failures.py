@@ -18,7 +18,7 @@ EXIT_CODES: dict[int, str] = {
     0: "It worked. After `--wait`, `watch` and `run`: the job completed.",
     1: "Something else went wrong. After `--wait`, `watch` and `run`: the job did not complete "
     "(timeout, cancelled, node lost, …) and left no code of its own.",
-    2: "The command or the request is written wrongly.",
+    2: "Something in the command or the request is wrong; the message says what.",
     3: "Understood and refused: not allowed, not possible here, or in conflict with its state.",
     4: "The thing asked for does not exist.",
     5: "Clusterra, or the Slurm behind it, cannot be reached.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from clusterra.cli.screen import Screen, columns_of, cut_end, cut_middle, pad, tame
 
 GAP = 2
+_ROOMY_NAME = 16
 _LEAST_NAME = 10
 _LEAST_NOTE = 16
 
@@ -58,14 +59,15 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], room: int) -
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], over: int) -> bool:
-    """Take `over` from the sentence and then from the names; nothing, if that is not enough.
+    """Take `over` from long names, then the sentence, then all names; nothing if not enough.
 
     (A column that is dropped instead gives its room back to the names.)
     """
     narrowed = list(widths)
-    for place in reversed(range(len(widths))):
-        least = _LEAST_NOTE if columns[place].note else _LEAST_NAME
-        if columns[place].note or columns[place].name:
+    names = [place for place in range(len(widths)) if columns[place].name]
+    notes = [place for place in range(len(widths)) if columns[place].note]
+    for places, least in ((names, _ROOMY_NAME), (notes, _LEAST_NOTE), (names, _LEAST_NAME)):
+        for place in places:
             less = min(over, max(0, narrowed[place] - least))
             narrowed[place] -= less
             over -= less

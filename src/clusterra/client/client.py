@@ -37,10 +37,10 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutput:
     data: bytes
-    start: int | None
-    """Where in the whole output `data` begins; None where the server did not say."""
-    size: int | None
-    """How long the whole output is; None where the server did not say."""
+    start: int
+    """Where in the whole output `data` begins."""
+    size: int
+    """How long the whole output was when it was read."""
 
 
 class Client:
@@ -103,30 +103,16 @@ class Client:
         return self._call(JobsCancelled, "POST", _at(cluster, "jobs", "cancel"), wanted)
 
     def output(
-        self,
-        cluster: str,
-        job: str | int,
-        *,
-        stream: str = "stdout",
-        tail: int | None = None,
-        start: int = 0,
+        self, cluster: str, job: str | int, *, stream: str = "stdout", tail: int | None = None
     ) -> JobOutput:
-        """Return what a job wrote: all, its last `tail` bytes, or all from byte `start` on.
-
-        Raises NotFound while there is nothing.
-        """
+        """Return what a job wrote, or its last `tail` bytes; NotFound while there is nothing."""
         path = _at(cluster, "jobs", job, "output") + _asking({"stream": stream, "tail": tail})
-        headers = {"Accept": "text/plain"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        reply = self._connection.send("GET", path, headers=headers)
+        reply = self._connection.send("GET", path, headers={"Accept": "text/plain"})
         self.answer = reply.body
-        if part := _RANGE.fullmatch(reply.headers.get("content-range", "")):
-            return JobOutput(data=reply.body, start=int(part[1]), size=int(part[2]))
-        # Without that header it is the whole file, or an end of it of unknown place.
-        if tail is None or len(reply.body) < tail:
-            return JobOutput(data=reply.body, start=0, size=len(reply.body))
-        return JobOutput(data=reply.body, start=None, size=None)
+        # An empty file has no range and needs none.
+        part = _RANGE.fullmatch(reply.headers.get("content-range", ""))
+        start, size = (int(part[1]), int(part[2])) if part else (0, len(reply.body))
+        return JobOutput(data=reply.body, start=start, size=size)
 
     def close(self) -> None:
         self._connection.close()

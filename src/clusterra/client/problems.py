@@ -14,6 +14,7 @@ from clusterra.core.errors import (
     Conflict,
     Forbidden,
     Invalid,
+    Malformed,
     NotFound,
     Refused,
     TooLarge,
@@ -27,6 +28,7 @@ _BY_CODE: dict[str, type[ClusterraError]] = {
     kind.code: kind
     for kind in (
         Invalid,
+        Malformed,
         TooLarge,
         Unauthenticated,
         Forbidden,
@@ -39,14 +41,15 @@ _BY_CODE: dict[str, type[ClusterraError]] = {
 }
 
 _BY_STATUS: dict[int, type[ClusterraError]] = {
-    400: Invalid,
+    400: Malformed,
     401: Unauthenticated,
     403: Forbidden,
     404: NotFound,
+    405: NotFound,
     409: Conflict,
     413: TooLarge,
     415: Invalid,
-    422: Invalid,
+    422: Refused,
     429: Unreachable,
     502: Unreachable,
     503: Unreachable,
@@ -63,6 +66,9 @@ def as_error(url: str, status: int, body: bytes, retry_after: str | None) -> Clu
     except msgspec.DecodeError:
         return _foreign(url, status)
     kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(status, ClusterraError)
+    # 422 is both; what points at a part of the request says that part is wrong.
+    if kind is Refused and problem.code != Refused.code and problem.at:
+        kind = Invalid
     error = kind(problem.detail, hint=problem.hint, code=problem.code, at=problem.at)
     if isinstance(error, Unreachable) and (retry_after or "").isdecimal():
         error.retry_after = int(retry_after or 0)

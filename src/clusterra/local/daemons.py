@@ -16,6 +16,19 @@ from clusterra.local.users import Person
 
 CTLD, DBD, RESTD, SLURMD = "slurmctld", "slurmdbd", "slurmrestd", "slurmd"
 MARIADB = "mariadbd"
+DATABASE_MADE = ".made"
+"""A file in the database's directory, written last when the database was first made."""
+
+_MAKE_DATABASE = f"""
+cd /var/lib/mysql
+[ -e {DATABASE_MADE} ] || {{
+    rm -rf ./*
+    mariadb-install-db --no-defaults --force --datadir=/var/lib/mysql --skip-test-db \\
+        --auth-root-authentication-method=socket --innodb-log-file-size=32M &&
+    touch {DATABASE_MADE}
+}} || exit
+exec mariadbd "$@"
+"""
 
 _PATH = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
@@ -137,7 +150,7 @@ def _mariadb(state: State, inside: Inside) -> Daemon:
         name=MARIADB,
         argv=inside(
             SLURM_UID,
-            "mariadbd",
+            *("sh", "-c", _MAKE_DATABASE, "sh"),
             "--no-defaults",
             "--datadir=/var/lib/mysql",
             "--socket=/run/mysqld/mysqld.sock",

@@ -78,7 +78,8 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         "SlurmdPidFile=/run/slurm/slurmd.%n.pid",
         # The guard keeps what daemons print, with the time on each line.
         "LogTimeFormat=iso8601,format_stderr",
-        "SlurmdLogFile=/var/log/slurm/%n.log",
+        # What goes wrong at the start of a job is said by slurmstepd, and only to a file.
+        "SlurmdLogFile=/var/log/slurm/%n-steps.log",
         "ProctrackType=proctrack/linuxproc",
         "MailProg=/bin/true",
         # slurm-node.conf differs on purpose.

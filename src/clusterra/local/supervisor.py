@@ -34,6 +34,8 @@ class Supervisor:
     lock: int
     """Descriptor of the state's lock, shared with the guard."""
     _daemons: dict[str, DaemonStatus] = field(default_factory=dict)
+    _crashed: dict[str, float] = field(default_factory=dict)
+    """When the daemons that are away went."""
     _guard: subprocess.Popen[bytes] | None = None
     _stops_asked: int = 0
     _stopping_since: float = 0
@@ -99,6 +101,7 @@ class Supervisor:
                 self._publish()
                 self.teller.up(self.running)
             case "crashed":
+                self._crashed.setdefault(report.daemon, time.monotonic())
                 self.teller.trouble(
                     f"{report.daemon} {report.why}; starting it again in {report.seconds:.1f} s"
                 )
@@ -124,8 +127,9 @@ class Supervisor:
     def _note_ready(self, report: Report) -> None:
         was = self._daemons[report.daemon]
         self._daemons[report.daemon] = replace(was, ready=True)
-        if report.restarts and self._is_up:
-            self.teller.trouble(f"{report.daemon} is back, {report.seconds:.1f} s after its start")
+        if (crashed := self._crashed.pop(report.daemon, None)) is not None:
+            away = time.monotonic() - crashed
+            self.teller.trouble(f"{report.daemon} is back after {away:.1f} s")
         if self._is_up:
             self._publish()
             return

@@ -197,6 +197,12 @@ MEANINGS: dict[int, Meaning] = {
         "Job {job} is waiting already.",
         "Only a job that runs or has ended can be queued again.",
     ),
+    2042: Meaning(
+        Conflict,
+        "job-held",
+        "Job {job} is held.",
+        "Release it first; a held job has no priority to change.",
+    ),
     2020: Meaning(
         Conflict, "job-busy", "Job {job} cannot be changed this moment.", "Try again in a second."
     ),
@@ -217,7 +223,7 @@ MEANINGS: dict[int, Meaning] = {
         Refused,
         "unknown-partition",
         "There is no partition {partition} on this cluster.",
-        "`clusterra clusters list` names the cluster; leave the partition out to use its default.",
+        "Leave the partition out to use the default, or pick one that the cluster has.",
         at="partition",
     ),
     2001: Meaning(

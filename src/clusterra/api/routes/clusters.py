@@ -9,7 +9,7 @@ from starlette.responses import Response
 from clusterra.api import body
 from clusterra.api.door import plane_of
 from clusterra.api.sight import sight
-from clusterra.control.site import Site
+from clusterra.control.site import NOT_YET, Site
 from clusterra.core.clusters import Node
 from clusterra.core.errors import Unreachable
 from clusterra.core.seen import Seen
@@ -87,11 +87,10 @@ async def _view(plane: Plane, site: Site) -> ClusterView:
         )
     nodes = sky.nodes.value if isinstance(sky.nodes, Seen) else ()
     connected = not sky.why_not
-    never = sky.seen_at is None and not isinstance(sky.info, Seen)
     return ClusterView(
         id=site.cluster.id,
         name=site.cluster.name,
-        state="up" if connected else "starting" if never else "unreachable",
+        state="up" if connected else "starting" if sky.why_not == NOT_YET.why else "unreachable",
         connection_state="connected" if connected else "disconnected",
         why=sky.why_not,
         slurm=slurm,

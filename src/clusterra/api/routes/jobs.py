@@ -1,5 +1,7 @@
 """Jobs over HTTP."""
 
+import asyncio
+import re
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -40,6 +42,7 @@ from clusterra.wire.jobs import (
 router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"])
 
 LONGEST_KEY = 255
+_RANGE = re.compile(r"bytes=(\d{1,18})-")
 
 
 def _body(model: type) -> dict[str, Any]:
@@ -114,8 +117,9 @@ async def list_jobs(
     query = parse(" ".join(words), now=now, sort=sort, limit=limit)
     if cursor_:
         query = replace(query, after=cursor.read(cursor_, query))
-    page = await plane.store.jobs(cluster, query)
-    total = await plane.store.count(cluster, query)
+    page, total = await asyncio.gather(
+        plane.store.jobs(cluster, query), plane.store.count(cluster, query)
+    )
     return body.json(
         JobPage(
             jobs=[JobView.of(job) for job in page.jobs],
@@ -175,11 +179,13 @@ async def output(
     tail: Annotated[int | None, Query(ge=1, description="Only so many bytes from the end.")] = None,
     stream: Annotated[str, Query(pattern="^(stdout|stderr)$")] = "stdout",
 ) -> Response:
-    """Return what the job has written so far."""
+    """Return what the job has written so far; `Range: bytes=N-` returns what came after byte N."""
     plane = plane_of(request)
     site = plane.site(cluster)
     job = await find_job(site, job_id, store=plane.store)
-    found = await site.logs.read(job, stream=stream, tail=tail)
+    asked = _RANGE.fullmatch(request.headers.get("range", ""))
+    start = int(asked[1]) if asked else 0
+    found = await site.logs.read(job, stream=stream, tail=tail, start=start)
     if found is None:
         raise NotFound(
             f"Job {job.label} has written nothing to {job.stdout or 'its output'} yet.",
@@ -187,10 +193,12 @@ async def output(
             code="no-output",
         )
     end = found.offset + len(found.data)
+    shown = f"{found.offset}-{end - 1}" if found.data else "*"
     return Response(
         found.data,
+        status_code=206 if asked else 200,
         media_type="text/plain; charset=utf-8",
-        headers={"x-output-range": f"{found.offset}-{end}/{found.size}"},
+        headers={"content-range": f"bytes {shown}/{found.size}"},
     )
 
 

@@ -11,6 +11,7 @@ from clusterra.client.client import JobOutput
 from clusterra.core.errors import NotFound
 
 _EVERY = 1.0  # seconds between two looks at a growing file
+_GLANCE = 16 * 1024  # bytes at the end of a file that is followed
 _BYTES_PER_LINE = 200
 """First guess at how many bytes hold so many lines; doubled until they do."""
 
@@ -53,7 +54,12 @@ class Reader:
         while True:
             # The state before the output: what is written in between is then read once more.
             ended = has_ended(self._session.client.job(self._cluster, self._job))
-            new, printed = self._news(printed, ended=ended)
+            try:
+                new, printed = self._after(printed)
+            except NotFound:
+                if ended:
+                    raise
+                new = b""
             if lines is not None and new:
                 new, lines = last_lines(new, lines), None
             click.echo(new, nl=False)
@@ -61,30 +67,22 @@ class Reader:
                 return
             self._session.watch.wait(_EVERY)
 
-    def _news(self, printed: int, *, ended: bool) -> tuple[bytes, int]:
+    def _after(self, printed: int) -> tuple[bytes, int]:
         """Return what came after byte `printed`, and where the file ends now."""
-        try:
-            # One byte back, so that there is always something to send.
-            output = self._read(start=max(0, printed - 1))
-        except NotFound:
-            if ended:
-                raise
-            return b"", printed
-        start = output.start or 0
-        end = start + len(output.data)
-        if end < printed:  # a requeued job begins its file again
-            return self._news(0, ended=ended)
-        return output.data[printed - start :], end
+        output = self._read(tail=_GLANCE) if printed else self._read()
+        while output.start > printed:  # more has come than a glance shows
+            output = self._read(tail=output.size - printed + _GLANCE)
+        if output.size < printed:  # a requeued job begins its file again
+            return self._after(0)
+        return output.data[printed - output.start :], output.start + len(output.data)
 
     def _last(self, lines: int) -> bytes:
         size = lines * _BYTES_PER_LINE
         while True:
             output = self._read(tail=size)
-            if len(output.data) < size or output.data.count(b"\n") > lines:
+            if output.start == 0 or output.data.count(b"\n") > lines:
                 return last_lines(output.data, lines)
             size *= 2
 
-    def _read(self, *, tail: int | None = None, start: int = 0) -> JobOutput:
-        return self._session.client.output(
-            self._cluster, self._job, stream=self._stream, tail=tail, start=start
-        )
+    def _read(self, *, tail: int | None = None) -> JobOutput:
+        return self._session.client.output(self._cluster, self._job, stream=self._stream, tail=tail)

@@ -38,15 +38,14 @@ def _show(session: Session, cluster: str, job: JobView, stream: str) -> Shown:
         return Shown(size_words="none")
     except Refused:
         return Shown()
-    data, whole = output.data, output.size == len(output.data)
-    if not whole:
+    data = output.data
+    if output.start:
         data = last_lines(data, LAST_LINES)
         option = " --stderr" if stream == "stderr" else ""
         say(f"… its last lines; all of it: clusterra jobs logs {handle(job)}{option}", error=True)
     if data:
         click.echo(data, nl=not data.endswith(b"\n"))
-    size = file_size(output.size) if output.size is not None else f"over {file_size(SMALL)}"
-    return Shown(size_words="empty" if output.size == 0 else size)
+    return Shown(size_words=file_size(output.size) if output.size else "empty")
 
 
 def last_lines(data: bytes, lines: int) -> bytes:

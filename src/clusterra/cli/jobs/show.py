@@ -58,7 +58,7 @@ def portrait(job: JobView, glimpse: list[str], screen: Screen, now: datetime) ->
         lines.append(f"  was put back into the queue {times}")
     if job.dependency:
         lines.append(f"  waits for  {job.dependency}")
-    if job.stdout:
+    if job.stdout and job.started_at:
         lines.append(f"  output     {output_name(job)}   in {job.work_dir or '/'}")
     if job.comment:
         lines.append(f"  comment    {job.comment}")

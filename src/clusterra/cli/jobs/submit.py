@@ -1,6 +1,7 @@
 """`clusterra jobs submit`: hand a script to Slurm, and wait for it if asked to."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def send(session: Session, cluster: str, job: SubmitJob, key: str) -> JobAccepte
 
 def _read(script: Path) -> str:
     stdin = str(script) == "-"
-    raw = click.get_binary_stream("stdin").read() if stdin else script.read_bytes()
+    raw = sys.stdin.buffer.read() if stdin else script.read_bytes()
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

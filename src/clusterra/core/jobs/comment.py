@@ -5,16 +5,23 @@ node scripts of the public data plane split it at `;` and `=`. It is how a job i
 recognised as ours when the answer to its submission was lost.
 """
 
+import re
 from urllib.parse import quote, unquote
 
 PREFIX = "clusterra:"
+
+LONGEST = 1024
+"""Bytes that Slurm takes as a comment, our mark included."""
+
+_SPECIAL = re.compile(r"[\s;=%\x00-\x1f\x7f]")
 
 
 def stamp(run_id: str, note: str = "") -> str:
     """Write the comment of a job submitted through us."""
     pairs = [f"run={run_id}"]
     if note:
-        pairs.append(f"note={quote(note, safe='')}")
+        # Only what would break the token is escaped, so that the note keeps nearly all of the room.
+        pairs.append(f"note={_SPECIAL.sub(lambda found: quote(found[0], safe=''), note)}")
     return PREFIX + ";".join(pairs)
 
 

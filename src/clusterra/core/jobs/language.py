@@ -65,10 +65,11 @@ def _terms(text: str, now: datetime) -> Iterator[Term]:
             position += 1
             continue
         word = _WORD.match(text, position)
-        if word is None:
-            raise _wrong("This quotation mark is never closed.", 'Add the closing ".', position)
+        end = position if word is None else word.end()
+        if word is None or text[end : end + 1] == '"':
+            raise _wrong("This quotation mark is never closed.", 'Add the closing ".', end)
         yield _term(word, now)
-        position = word.end()
+        position = end
 
 
 def _term(word: re.Match[str], now: datetime) -> Term:
@@ -76,8 +77,6 @@ def _term(word: re.Match[str], now: datetime) -> Term:
     column = word.start() + len(word["not"])
     if word["quoted"] is not None:
         return Term(field="text", op=Op.HAS, values=(word["quoted"].lower(),), negated=negated)
-    if word["plain"].count('"') % 2:
-        raise _wrong("This quotation mark is never closed.", 'Add the closing ".', column)
     parts = _TERM.fullmatch(word["plain"])
     if parts is None:
         if word["plain"][0] in "<>:=":

@@ -96,12 +96,13 @@ def node_count(ask: Ask) -> str:
         low, low_unit, high, high_unit = match.groups()
         least = _in_thousands(low, low_unit)
         most = _in_thousands(high, high_unit) if high else least
-        if not 1 <= least <= most <= LARGEST:
+        if not (1 <= least <= LARGEST and 1 <= most <= LARGEST):
             raise ask.wrong(
-                f"must be at least 1 and not more than Slurm can count, the smaller number "
-                f"first, not {ask.text!r}.",
+                f"must be between 1 and {LARGEST:,}, not {part!r}.",
                 "Write 2, or 2-4 for at least two and at most four.",
             )
+        if most < least:
+            raise ask.wrong(f"counts backwards: {part!r}.", f"Write {high}-{low}.")
     return ask.text
 
 
@@ -115,6 +116,7 @@ def array(ask: Ask, *, max_array: int | None = None) -> str:
     `max_array` is the cluster's MaxArraySize: the largest index is one less.
     """
     indexes, percent, limit = ask.text.partition("%")
+    indexes = re.sub(r"^\[(.*)\]$", r"\1", indexes)
     if percent and not (limit.isascii() and limit.isdigit() and 0 < int(limit[:12]) <= LARGEST):
         raise ask.wrong(
             f"must have a number of at least 1 after %, not {limit!r}.",
@@ -195,6 +197,8 @@ def moment(ask: Ask, *, now: datetime) -> int | str:
             sign, number, unit = relative.groups()
             seconds = int(number or 0) * _UNITS[(unit or "s")[0]]
             return _epoch(now + timedelta(seconds=-seconds if sign == "-" else seconds))
+        if written.lower().startswith("uts") and written[3:].isascii() and written[3:].isdigit():
+            return min(int(written[3:15]), LARGEST)
         if _WALL_CLOCK.fullmatch(written):
             return written
         absolute = datetime.fromisoformat(written)

@@ -7,7 +7,7 @@ comparing the two jobs; `tests/core/test_properties.py` keeps the table.
 Reading scripts is in `script.py`; defaults and precedence are in `compose.py`.
 """
 
-import re
+import math
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
@@ -26,9 +26,17 @@ from clusterra.core.jobs.notation import (
     text,
 )
 from clusterra.core.jobs.options import IGNORED
+from clusterra.core.jobs.tres import (
+    Properties,
+    cpus_per_task,
+    gpus,
+    gres,
+    implied,
+    per_task,
+    prefixed,
+    tres_per_task,
+)
 from clusterra.core.units import LARGEST, clock_seconds, parse_memory_mib, parse_time_limit
-
-Properties = dict[str, Any]
 
 _PATH = 4096
 _TEXTS = {
@@ -42,13 +50,11 @@ _TEXTS = {
     "constraint": "constraints",
     "container": "container",
     "container-id": "container_id",
-    "container-type": "container_type",
     "context": "selinux_context",
     "cpu-freq": "cpu_frequency",
     "distribution": "distribution",
     "error": "standard_error",
     "extra": "extra",
-    "gpu-freq": "tres_freq",
     "input": "standard_input",
     "job-name": "name",
     "licenses": "licenses",
@@ -67,7 +73,6 @@ _PATHS = {"chdir", "container", "error", "input", "output"}
 _COUNTS = {
     "core-spec": ("core_specification", 0, SMALL),
     "cores-per-socket": ("cores_per_socket", 1, SMALL),
-    "cpus-per-task": ("cpus_per_task", 1, SMALL),
     "mincpus": ("minimum_cpus_per_node", 1, SMALL),
     "ntasks": ("tasks", 1, LARGEST),
     "ntasks-per-core": ("tasks_per_core", 1, SMALL),
@@ -79,7 +84,6 @@ _COUNTS = {
     "threads-per-core": ("threads_per_core", 1, SMALL),
 }
 _SWITCHES: dict[str, Properties] = {
-    "consolidate-segments": {"flags": ["CONSOLIDATE_SEGMENTS"]},
     "contiguous": {"contiguous": True},
     "hold": {"hold": True},
     "no-requeue": {"requeue": False},
@@ -87,7 +91,6 @@ _SWITCHES: dict[str, Properties] = {
     "oversubscribe": {"shared": ["oversubscribe"]},
     "reboot": {"reboot": True},
     "spread-job": {"flags": ["SPREAD_JOB"]},
-    "spread-segments": {"flags": ["SPREAD_SEGMENTS"]},
     "stepmgr": {"flags": ["STEPMGR_ENABLED"]},
     "use-min-nodes": {"flags": ["PREFER_MINIMUM_NODE_COUNT"]},
 }
@@ -101,7 +104,7 @@ _CHOICES: dict[str, dict[str, Properties]] = {
     "hint": {
         "nomultithread": {"threads_per_core": 1},
         "compute_bound": {"threads_per_core": 1},
-        "memory_bound": {"threads_per_core": 1},
+        "memory_bound": {"threads_per_core": 1, "cores_per_socket": 1},
         "multithread": {},
     },
     "kill-on-invalid-dep": {
@@ -120,7 +123,7 @@ _CHOICES: dict[str, dict[str, Properties]] = {
         "truncate": {"open_mode": ["TRUNCATE"]},
         "t": {"open_mode": ["TRUNCATE"]},
     },
-    "requeue": {"": {"requeue": True}, "expedite": {"flags": ["EXPEDITED_REQUEUE"]}},
+    "requeue": {"": {"requeue": True}},
     "wait-all-nodes": {"0": {"wait_all_nodes": False}, "1": {"wait_all_nodes": True}},
 }
 _MAIL = {
@@ -153,7 +156,8 @@ _GRES_FLAGS = {
 def properties(asks: Iterable[Ask], *, now: datetime, max_array: int | None = None) -> Properties:
     """Translate what was asked for; Invalid names what is wrong with which of them."""
     found: Properties = {}
-    for ask in asks:
+    # The geometry comes first: the number of tasks it implies gives way to --ntasks.
+    for ask in sorted(asks, key=lambda ask: ask.option != "extra-node-info"):
         if ask.option == "array":
             part: Properties = {"array": array(ask, max_array=max_array)}
         elif ask.option == "begin":
@@ -165,7 +169,7 @@ def properties(asks: Iterable[Ask], *, now: datetime, max_array: int | None = No
             part = _translated(ask)
         for name, value in part.items():
             found[name] = _joined(found.get(name), value) if name in _ADDED_UP else value
-    return found
+    return found | implied(found)
 
 
 _ADDED_UP = {"flags", "tres_per_node", "tres_per_task"}
@@ -185,7 +189,7 @@ def _translated(ask: Ask) -> Properties:
         name, least, most = _COUNTS[ask.option]
         return {name: count(ask, least=least, most=most)}
     if ask.option in _SWITCHES:
-        return _SWITCHES[ask.option]
+        return dict(_SWITCHES[ask.option])
     if ask.option in _CHOICES:
         chosen: Properties = choice(ask, _CHOICES[ask.option])
         return chosen
@@ -220,41 +224,18 @@ def _words(ask: Ask, words: dict[str, list[str]]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _gpus(ask: Ask, *, before: str = "gres/gpu") -> str:
-    """Read `2`, `a100:2`, `a100:2,v100:1`."""
-    parts = ask.text.split(",")
-    for part in parts:
-        match = re.fullmatch(r"(?:[A-Za-z0-9_.-]+:)?(\d{1,10})", part, re.ASCII)
-        if match is None or int(match[1]) > LARGEST:
-            raise ask.wrong(
-                f"must be a number of GPUs, not {ask.text!r}.",
-                "Write 2, or the model and the number, such as a100:2.",
-            )
-    return ",".join(f"{before}:{part}" for part in parts)
-
-
-def _gres(ask: Ask) -> Properties:
-    parts = [part for part in text(ask).split(",") if part]
-    if [part.lower() for part in parts] == ["none"]:
-        return {}
-    return {"tres_per_node": ",".join(_prefixed("gres/", part) for part in parts)}
-
-
-def _prefixed(prefix: str, part: str) -> str:
-    return part if part.startswith(prefix) else prefix + part
-
-
 def _geometry(ask: Ask) -> Properties:
     """Read `sockets[:cores[:threads]]`, where * leaves one open."""
     names = ("sockets_per_node", "cores_per_socket", "threads_per_core")
     parts = ask.text.split(":")
     if len(parts) > len(names):
         raise ask.wrong(f"cannot be {ask.text!r}.", "Write sockets:cores:threads, such as 2:16:1.")
-    return {
+    numbers = {
         name: count(Ask(option=ask.option, value=part, at=ask.at, said=ask.said), most=SMALL)
         for name, part in zip(names, parts, strict=False)
         if part != "*"
     }
+    return numbers | ({"tasks": math.prod(numbers.values())} if len(parts) > 1 else {})
 
 
 def _switches(ask: Ask) -> Properties:
@@ -278,17 +259,19 @@ def _nice(ask: Ask) -> Properties:
 
 
 _OTHERS: dict[str, Callable[[Ask], Properties]] = {
+    "cpus-per-task": cpus_per_task,
     "cpus-per-gpu": lambda ask: {"cpus_per_tres": f"gres/gpu:{count(ask)}"},
     "delay-boot": lambda ask: {"delay_boot": _seconds(ask, ask.text)},
     "dependency": lambda ask: {"dependency": dependency(ask)},
     "exclude": lambda ask: {"excluded_nodes": hosts(ask)},
     "extra-node-info": _geometry,
-    "gpu-bind": lambda ask: {"tres_bind": _prefixed("gres/gpu:", text(ask))},
-    "gpus": lambda ask: {"tres_per_job": _gpus(ask)},
-    "gpus-per-node": lambda ask: {"tres_per_node": _gpus(ask)},
-    "gpus-per-socket": lambda ask: {"tres_per_socket": _gpus(ask)},
-    "gpus-per-task": lambda ask: {"tres_per_task": _gpus(ask)},
-    "gres": _gres,
+    "gpu-bind": lambda ask: {"tres_bind": prefixed("gres/gpu:", text(ask))},
+    "gpu-freq": lambda ask: {"tres_freq": prefixed("gpu:", text(ask))},
+    "gpus": lambda ask: {"tres_per_job": gpus(ask)},
+    "gpus-per-node": lambda ask: {"tres_per_node": gpus(ask)},
+    "gpus-per-socket": lambda ask: {"tres_per_socket": gpus(ask)},
+    "gpus-per-task": lambda ask: {"tres_per_task": per_task(gpus(ask))},
+    "gres": gres,
     "gres-flags": lambda ask: {"flags": _words(ask, _GRES_FLAGS)},
     "mail-type": lambda ask: {"mail_type": _words(ask, _MAIL)},
     "mem": lambda ask: {"memory_per_node": _number(_memory(ask))},
@@ -305,5 +288,5 @@ _OTHERS: dict[str, Callable[[Ask], Properties]] = {
     "time": lambda ask: {"time_limit": _time_limit(ask)},
     "time-min": lambda ask: {"time_minimum": _time_limit(ask)},
     "tmp": lambda ask: {"temporary_disk_per_node": _memory(ask)},
-    "tres-per-task": lambda ask: {"tres_per_task": text(ask)},
+    "tres-per-task": tres_per_task,
 }

@@ -1,0 +1,104 @@
+"""Reading slurmrestd's JSON: only the members we use, whatever else there is.
+
+The usual reply fits the typed decoder, which skips the other hundred members of a
+job without looking. A reply that does not fit (a null, a string where a list
+stood in another version) is read again member by member, and only what cannot be
+understood is left at its default: one odd member must not hide a whole queue.
+
+What the members mean for a job, a node or a partition is said in the files named
+after those.
+"""
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+NO_VALUE = 0xFFFFFFFE
+"""Slurm's 32-bit "not set"; what is above it means infinite, or the same in 64 bits."""
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+class Figure(msgspec.Struct, frozen=True, gc=False):
+    """Slurm's way of writing a number that may be unset or infinite."""
+
+    set: bool = True
+    infinite: bool = False
+    number: float | None = 0
+
+
+Amount: TypeAlias = int | float | Figure | None
+"""A number as one version or another writes it."""
+
+
+def whole(amount: Amount) -> int | None:
+    """Return the number; None if it is unset or infinite, however that was written."""
+    if isinstance(amount, Figure):
+        if not amount.set or amount.infinite:
+            return None
+        amount = amount.number
+    if amount is None or amount >= NO_VALUE:
+        return None
+    return int(amount)
+
+
+def moment(amount: Amount) -> datetime | None:
+    """Return a moment; None if it is unset or zero, which Slurm uses alike."""
+    seconds = whole(amount)
+    return datetime.fromtimestamp(seconds, UTC) if seconds and seconds > 0 else None
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What surrounds every JSON reply."""
+
+    meta: dict[str, Any] | None = None
+    errors: list[dict[str, Any]] | None = None
+    warnings: list[dict[str, Any]] | None = None
+
+
+class ExitCode(msgspec.Struct, frozen=True, gc=False):
+    class Signal(msgspec.Struct, frozen=True, gc=False):
+        id: Amount = None
+
+    return_code: Amount = None
+    signal: Signal = Signal()
+
+
+@cache
+def _decoder(into: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(into)
+
+
+def read(data: bytes | bytearray | msgspec.Raw, into: type[S]) -> S:
+    """Read an object. Raises msgspec.DecodeError only if it is not JSON."""
+    try:
+        found: S = _decoder(into).decode(data)
+    except msgspec.ValidationError:
+        return _understand(msgspec.json.decode(data), into)
+    return found
+
+
+def _understand(value: Any, into: type[S]) -> S:
+    """Take from `value` every member that can be understood."""
+    if not isinstance(value, dict):
+        return into()
+    members: dict[str, Any] = {}
+    for field in msgspec.structs.fields(into):
+        if field.encode_name in value:
+            try:
+                members[field.name] = _member(value[field.encode_name], field.type)
+            except msgspec.ValidationError:
+                continue
+    return into(**members)
+
+
+def _member(value: Any, wanted: Any) -> Any:
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        return _understand(value, wanted)
+    if wanted == list[str] and isinstance(value, str):
+        return [value]
+    return msgspec.convert(value, wanted, strict=False)

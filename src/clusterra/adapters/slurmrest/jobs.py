@@ -1,0 +1,198 @@
+"""Jobs as slurmctld has them: waiting, running, and ended a short while ago."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from clusterra.adapters.slurmrest.decode import (
+    EPOCH,
+    Amount,
+    Envelope,
+    ExitCode,
+    moment,
+    whole,
+)
+from clusterra.adapters.slurmrest.output import Naming, expand, rooted, tasks_to_come
+from clusterra.core.errors import Invalid
+from clusterra.core.jobs import comment
+from clusterra.core.jobs.job import Job, JobState
+from clusterra.core.units import parse_memory_mib
+
+
+class JobInfo(msgspec.Struct, frozen=True, gc=False):
+    """A job's members in /jobs/ and /job/{id}, those we use."""
+
+    job_id: int = 0
+    account: str = ""
+    array_job_id: Amount = None
+    array_task_id: Amount = None
+    array_task_string: str = ""
+    comment: str = ""
+    cpus: Amount = None
+    current_working_directory: str = ""
+    dependency: str = ""
+    eligible_time: Amount = None
+    end_time: Amount = None
+    exit_code: ExitCode = ExitCode()
+    features: str = ""
+    job_state: list[str] = []
+    name: str = ""
+    node_count: Amount = None
+    nodes: str = ""
+    partition: str = ""
+    priority: Amount = None
+    qos: str = ""
+    restart_cnt: int = 0
+    standard_error: str = ""
+    standard_output: str = ""
+    start_time: Amount = None
+    state_reason: str = ""
+    stderr_expanded: str = ""
+    stdout_expanded: str = ""
+    submit_time: Amount = None
+    time_limit: Amount = None
+    tres_alloc_str: str = ""
+    tres_req_str: str = ""
+    user_name: str = ""
+
+
+class JobsReply(Envelope, frozen=True):
+    jobs: list[msgspec.Raw] | None = None
+
+
+class Resources(NamedTuple):
+    cpus: int = 0
+    nodes: int = 0
+    memory_mib: int = 0
+    gpus: int = 0
+
+
+def job(info: JobInfo, *, output_patterns: bool) -> Job:
+    """Return the job. `output_patterns` says whether output paths came unexpanded."""
+    state, flags = base_state(tuple(info.job_state))
+    array, task = whole(info.array_job_id) or None, whole(info.array_task_id)
+    # A job cancelled while it waited also has a start time, but never a node.
+    started = state in (JobState.RUNNING, JobState.SUSPENDED) or (state.ended and info.nodes != "")
+    resources = tres(info.tres_alloc_str if started else info.tres_req_str)
+    stdout, stderr = _outputs(info, array, task, output_patterns=output_patterns)
+    run_id, note = comment.read(info.comment)
+    submitted = moment(info.submit_time) or EPOCH
+    return Job(
+        id=info.job_id,
+        born_at=submitted,
+        submitted_at=submitted,
+        state=state,
+        flags=flags,
+        reason="" if info.state_reason == "None" else info.state_reason,
+        name=info.name,
+        user=info.user_name,
+        account=info.account,
+        partition=info.partition,
+        qos=info.qos,
+        priority=whole(info.priority),
+        cpus=resources.cpus or whole(info.cpus) or 0,
+        nodes_wanted=resources.nodes or whole(info.node_count) or 0,
+        memory_mib=resources.memory_mib,
+        gpus=resources.gpus,
+        time_limit_minutes=whole(info.time_limit),
+        features=info.features,
+        dependency=info.dependency,
+        nodes=info.nodes,
+        eligible_at=moment(info.eligible_time),
+        expected_at=moment(info.start_time) if state is JobState.PENDING else None,
+        started_at=moment(info.start_time) if started else None,
+        ended_at=moment(info.end_time) if state.ended else None,
+        exit_code=whole(info.exit_code.return_code) if state.ended and started else None,
+        signal=whole(info.exit_code.signal.id) if state.ended and started else None,
+        restarts=info.restart_cnt,
+        array_id=array,
+        array_task=task if array else None,
+        array_waiting=info.array_task_string if array and task is None else "",
+        work_dir=info.current_working_directory,
+        stdout=stdout,
+        stderr=stderr,
+        run_id=run_id,
+        comment=note,
+    )
+
+
+def _outputs(
+    info: JobInfo, array: int | None, task: int | None, *, output_patterns: bool
+) -> tuple[str, str]:
+    out, err = info.stdout_expanded, info.stderr_expanded
+    if not output_patterns:
+        out = rooted(info.standard_output, info.current_working_directory)
+        err = rooted(info.standard_error, info.current_working_directory)
+    elif not out and info.standard_output:
+        naming = Naming(
+            job=info.job_id,
+            array=array,
+            task=task,
+            user=info.user_name,
+            name=info.name,
+            nodes=info.nodes,
+            work_dir=info.current_working_directory,
+        )
+        out, err = expand(info.standard_output, naming), expand(info.standard_error, naming)
+    if array and task is None:
+        out, err = tasks_to_come(out), tasks_to_come(err)
+    return out, err or out
+
+
+_BASE = {state.value: state for state in JobState if state is not JobState.LOST}
+_ALONE = {
+    "COMPLETING": JobState.RUNNING,
+    "CONFIGURING": JobState.RUNNING,
+    "RESIZING": JobState.RUNNING,
+    "REVOKED": JobState.CANCELLED,
+    "LAUNCH_FAILED": JobState.FAILED,
+}
+
+
+@lru_cache(maxsize=256)
+def base_state(words: tuple[str, ...]) -> tuple[JobState, tuple[str, ...]]:
+    """Split Slurm's list into the base state and its flags.
+
+    A list without a base state is taken as still waiting: a job wrongly believed
+    alive is looked at again, one wrongly believed ended is not.
+    """
+    for number, word in enumerate(words):
+        if word in _BASE:
+            return _BASE[word], words[:number] + words[number + 1 :]
+    for word in words:
+        if word in _ALONE:
+            return _ALONE[word], words
+    return JobState.PENDING, words
+
+
+_COUNT = re.compile(r"\d+")
+
+
+@lru_cache(maxsize=4096)
+def tres(text: str) -> Resources:
+    """Read `cpu=2,mem=200M,node=1,gres/gpu=1`."""
+    counts = dict(pair.split("=", 1) for pair in text.split(",") if "=" in pair)
+    if "gres/gpu" in counts:
+        gpus = _count(counts["gres/gpu"])
+    else:
+        gpus = sum(_count(n) for kind, n in counts.items() if kind.startswith("gres/gpu:"))
+    return Resources(
+        cpus=_count(counts.get("cpu", "")),
+        nodes=_count(counts.get("node", "")),
+        memory_mib=_memory(counts.get("mem", "0")),
+        gpus=gpus,
+    )
+
+
+def _count(text: str) -> int:
+    found = _COUNT.match(text)
+    return int(found[0]) if found else 0
+
+
+def _memory(text: str) -> int:
+    try:
+        return parse_memory_mib(text)
+    except Invalid:
+        return 0

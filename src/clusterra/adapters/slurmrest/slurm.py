@@ -1,0 +1,312 @@
+"""A Slurm behind its REST daemon: the `Slurm` port, spoken to slurmrestd.
+
+This file knows slurmrestd's paths and their traps. How the bytes travel is in
+`client`, versions and complaints in `conversation`, and what the members of a
+reply mean in the files named after them.
+
+The traps, each met on a real server:
+- DELETE answers 200 whether it cancelled or not; the errors are in `status`.
+- DELETE with a signal Slurm does not know cancels the job.
+- A submission with one unreadable flag answers 500 with an error, and is accepted.
+- /ping answers 200 to a token that nothing else accepts.
+- Accounting asked without a period means "since midnight", with times cut to fit.
+- Counters, and with them their start, are reset at midnight UTC.
+- 304 to an association means "already there", and also "this cluster is not known yet".
+"""
+
+import signal as signals
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from datetime import datetime
+
+import msgspec
+
+from clusterra.adapters.slurmrest.accounting import PastJob, past_job, superseded
+from clusterra.adapters.slurmrest.client import Http
+from clusterra.adapters.slurmrest.cluster import (
+    ConfReply,
+    DiagReply,
+    NodeInfo,
+    NodesReply,
+    PartitionInfo,
+    PartitionsReply,
+    cluster_name,
+    node,
+    partition,
+    release,
+    started,
+)
+from clusterra.adapters.slurmrest.conversation import Conversation
+from clusterra.adapters.slurmrest.decode import Amount, Envelope, moment, read, whole
+from clusterra.adapters.slurmrest.duplicates import Newest, newest
+from clusterra.adapters.slurmrest.errors import Act, Complaint, explain
+from clusterra.adapters.slurmrest.jobs import JobInfo, JobsReply, job
+from clusterra.adapters.slurmrest.states import StatesReply, marks
+from clusterra.adapters.slurmrest.submission import accepted, read_submission
+from clusterra.adapters.slurmrest.tokens import Tokens
+from clusterra.core.clusters import Node, Partition, SlurmInfo
+from clusterra.core.errors import (
+    Forbidden,
+    Invalid,
+    NotFound,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
+from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.ports import Clock
+
+BATCH = 100  # ids per question to accounting
+
+AS_IT_WAS = (("disable_truncate_usage_time", "true"), ("skip_steps", "true"))
+"""Times as they were, and none of the steps, which are two thirds of the bytes."""
+
+ALREADY_ENDED = 2021
+
+
+class Failures(Envelope, frozen=True):
+    """What cancelling and requeueing say of each job or task they touched."""
+
+    class Failure(msgspec.Struct, frozen=True):
+        error: dict[str, object] | str | None = None
+        error_code: Amount = None
+
+        @property
+        def number(self) -> int:
+            named = self.error.get("code") if isinstance(self.error, dict) else self.error_code
+            return int(named) if isinstance(named, int | float) else whole(self.error_code) or 0
+
+    status: list[Failure] | None = None
+
+
+class Associations(Envelope, frozen=True):
+    class Association(msgspec.Struct, frozen=True):
+        user: str | None = ""
+        account: str | None = ""
+
+    associations: list[Association] | None = None
+
+
+class SlurmRest:
+    """One cluster's scheduler, spoken to through its slurmrestd."""
+
+    def __init__(
+        self,
+        url: str,
+        key: bytes,
+        *,
+        clock: Clock,
+        service_user: str = "root",
+        timeout_seconds: float = 30,
+        connections: int = 8,
+    ) -> None:
+        """`url` is `http://host:port`, `https://…` or `unix:/path`; `key` Slurm's HS256 key."""
+        http = Http(
+            url, Tokens(key, clock), timeout_seconds=timeout_seconds, connections=connections
+        )
+        self._slurm = Conversation(http, service_user=service_user)
+        self._service_user = service_user
+        self._booted_at: datetime | None = None
+
+    async def about(self) -> SlurmInfo:
+        dialect = await self._slurm.dialect()
+        diag = await self._slurm.ask("/slurm/{v}/diag/", DiagReply)
+        if dialect.boot_time:
+            conf = await self._slurm.ask("/slurm/{v}/conf", ConfReply)
+            self._booted_at = moment(conf.slurm_conf_meta.boot_time)
+        else:
+            counting_since = moment(diag.statistics.req_time_start)
+            self._booted_at = started(counting_since, before=self._booted_at)
+        return SlurmInfo(
+            version=release(diag),
+            api_version=dialect.version,
+            cluster_name=cluster_name(diag),
+            accounting=await self._has_accounting(),
+            booted_at=self._booted_at,
+        )
+
+    async def states(self) -> Mapping[int, str]:
+        reply = await self._slurm.ask("/slurm/{v}/jobs/state/", StatesReply)
+        return marks(reply.jobs or [])
+
+    async def all_jobs(self) -> AsyncIterator[Job]:
+        decode = await self._job_decoder()
+        seen = Newest()
+        async with aclosing(self._slurm.each("/slurm/{v}/jobs/", "jobs", decode)) as found:
+            async for each in found:
+                if each.id and seen.is_news(each):
+                    yield each
+
+    async def job(self, id: int) -> Sequence[Job]:
+        decode = await self._job_decoder()
+        try:
+            reply = await self._slurm.ask(f"/slurm/{{v}}/job/{id}", JobsReply)
+        except NotFound:
+            return []
+        return newest(map(decode, reply.jobs or ()))
+
+    async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
+        wanted = sorted(set(ids))
+        found: list[Job] = []
+        for first in range(0, len(wanted), BATCH):
+            steps = [("step", str(id)) for id in wanted[first : first + BATCH]]
+            async with aclosing(self._past([*steps, *AS_IT_WAS])) as batch:
+                found += [each async for each in batch]
+        return newest(found)
+
+    async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
+        period = [
+            ("start_time", str(int(since.timestamp()))),
+            ("end_time", str(int(until.timestamp()))),
+        ]
+        seen = Newest()
+        async with aclosing(self._past([*period, *AS_IT_WAS])) as found:
+            async for each in found:
+                if not superseded(each) and seen.is_news(each):
+                    yield each
+
+    async def nodes(self) -> Sequence[Node]:
+        reply = await self._slurm.ask("/slurm/{v}/nodes/", NodesReply)
+        return [node(read(each, NodeInfo)) for each in reply.nodes or ()]
+
+    async def partitions(self) -> Sequence[Partition]:
+        reply = await self._slurm.ask("/slurm/{v}/partitions/", PartitionsReply)
+        return [partition(read(each, PartitionInfo)) for each in reply.partitions or ()]
+
+    async def submit(self, request: JobRequest, *, user: str) -> Accepted:
+        reply = await self._slurm.act(
+            "POST",
+            "/slurm/{v}/job/submit",
+            user=user,
+            body={"script": request.script, "job": request.properties},
+        )
+        taken = accepted(read_submission(reply))
+        if taken is not None:
+            return taken
+        self._slurm.settled(reply, Envelope, Act.SUBMIT, {**request.properties, "user": user})
+        raise Unanswered(
+            "slurmrestd answered without naming the job.",
+            hint="Look for the job before submitting it again.",
+        )
+
+    async def cancel(self, id: int, *, user: str | None, signal: str = "") -> None:
+        query = [("signal", _known_signal(signal))] if signal else []
+        reply = await self._slurm.act("DELETE", f"/slurm/{{v}}/job/{id}", user=user, query=query)
+        asked = {"job": id, "user": user or self._service_user}
+        result = self._slurm.settled(reply, Failures, Act.CHANGE, asked)
+        numbers = [each.number for each in result.status or () if each.number]
+        if not numbers:
+            return
+        if set(numbers) == {ALREADY_ENDED} and len(await self.job(id)) > len(numbers):
+            return  # some tasks of an array had ended before; the others are cancelled now
+        worst = next((number for number in numbers if number != ALREADY_ENDED), ALREADY_ENDED)
+        raise explain(Complaint(number=worst), Act.CHANGE, asked)
+
+    async def edit(self, id: int, edit: JobEdit, *, user: str | None) -> None:
+        changes: dict[str, object] = {}
+        if edit.name is not None:
+            changes["name"] = edit.name
+        if edit.time_limit_minutes is not None:
+            changes["time_limit"] = {"set": True, "number": edit.time_limit_minutes}
+        if edit.priority is not None:
+            changes["priority"] = {"set": True, "number": edit.priority}
+        if edit.hold is not None:
+            changes["hold"] = edit.hold
+        reply = await self._slurm.act("POST", f"/slurm/{{v}}/job/{id}", user=user, body=changes)
+        asked = {"job": id, "user": user or self._service_user}
+        self._slurm.settled(reply, Envelope, Act.CHANGE, asked)
+
+    async def requeue(self, id: int, *, user: str | None) -> None:
+        dialect = await self._slurm.dialect()
+        if not dialect.requeue:
+            raise Refused(
+                f"Queueing a job again through slurmrestd needs Slurm 26.05; this one speaks "
+                f"{dialect.version}.",
+                hint=f"Run `scontrol requeue {id}` on the cluster, or submit the job again.",
+                code="requeue-unsupported",
+            )
+        reply = await self._slurm.act("GET", f"/slurm/{{v}}/job/{id}/requeue", user=user)
+        asked = {"job": id, "user": user or self._service_user}
+        result = self._slurm.settled(reply, Failures, Act.CHANGE, asked)
+        numbers = [each.number for each in result.status or ()]
+        if numbers and all(numbers):  # one 0 among them: some tasks of an array were requeued
+            raise explain(Complaint(number=numbers[0]), Act.CHANGE, asked)
+
+    async def enroll(self, user: str, account: str) -> None:
+        if await self._associated(user, account):
+            return
+        diag = await self._slurm.ask("/slurm/{v}/diag/", DiagReply)
+        here = {"accounts": [account], "clusters": [cluster_name(diag)]}
+        for path, body in (
+            (
+                "/slurmdb/{v}/accounts_association/",
+                {
+                    "association_condition": here,
+                    "account": {"description": account, "organization": account},
+                },
+            ),
+            (
+                "/slurmdb/{v}/users_association/",
+                {"association_condition": {**here, "users": [user]}, "user": {}},
+            ),
+        ):
+            reply = await self._slurm.act("POST", path, user=None, body=body)
+            asked = {"user": self._service_user, "account": account}
+            self._slurm.settled(reply, Envelope, Act.CHANGE, asked)
+        if not await self._associated(user, account):
+            raise Unreachable(
+                f"Slurm's accounting did not put {user} into the account {account}.",
+                hint="A cluster that has just been started must register with slurmdbd first; "
+                "try again in a few seconds.",
+                code="not-registered",
+            )
+
+    async def close(self) -> None:
+        await self._slurm.close()
+
+    async def _job_decoder(self) -> Callable[[bytes | msgspec.Raw], Job]:
+        patterns = (await self._slurm.dialect()).output_patterns
+        return lambda data: job(read(data, JobInfo), output_patterns=patterns)
+
+    async def _past(self, query: Sequence[tuple[str, str]]) -> AsyncGenerator[Job, None]:
+        each = self._slurm.each(
+            "/slurmdb/{v}/jobs/", "jobs", lambda data: past_job(read(data, PastJob)), query=query
+        )
+        async with aclosing(each) as found:
+            async for job in found:
+                yield job
+
+    async def _has_accounting(self) -> bool:
+        try:
+            await self._slurm.ask("/slurmdb/{v}/diag/", Envelope)
+        except Forbidden:
+            return True  # slurmdbd answered; only its statistics are for operators
+        except Refused:
+            return False
+        except Unreachable as error:
+            if error.code == "accounting-unreachable":
+                return False
+            raise
+        return True
+
+    async def _associated(self, user: str, account: str) -> bool:
+        query = [("user", user), ("account", account)]
+        found = await self._slurm.ask("/slurmdb/{v}/associations/", Associations, query=query)
+        return any(
+            each.user == user and each.account == account for each in found.associations or ()
+        )
+
+
+def _known_signal(name: str) -> str:
+    """Return the signal as Slurm knows it; never let it see one it does not know."""
+    word = name.strip().upper().removeprefix("SIG")
+    try:
+        found = signals.Signals(int(word)) if word.isdigit() else signals.Signals[f"SIG{word}"]
+    except (KeyError, ValueError):
+        raise Invalid(
+            f"There is no signal {name!r}.",
+            hint="Use a name such as TERM, KILL, INT or USR1.",
+            at="signal",
+        ) from None
+    return found.name

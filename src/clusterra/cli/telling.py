@@ -1,0 +1,113 @@
+"""What `clusterra up` prints while a cluster starts, runs and stops.
+
+On a terminal one line is rewritten while something is under way. In a pipe or a
+log every step is one plain line.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from clusterra.cli.screen import Screen, cut_end, pad, say
+from clusterra.local.running import Running
+
+_COLUMN = 42
+_CLEAR = "\r\x1b[K"
+_PLAIN_STEP = 20  # percent between two lines of progress in a pipe
+
+
+@dataclass(slots=True, kw_only=True)
+class Telling:
+    screen: Screen
+    aside: bool = False
+    """Write to stderr, because stdout carries the answer for a program."""
+    quiet_banner: bool = False
+    """Say nothing of being up: whoever asked prints it."""
+    state_option: str = ""
+    """What to type for a cluster that is not in the default place, as ` --state DIR`."""
+    detached: bool = False
+    _told_percent: int = -1
+    _drawn: bool = False
+
+    def note(self, text: str) -> None:
+        self._line(f"   {text}")
+
+    def progress(self, what: str, percent: int, seconds: float, usually: float | None) -> None:
+        usual = f", usually {usually:.0f} s" if usually else ""
+        text = f"{percent:3} %  {what}  ({seconds:.0f} s{usual})"
+        if self.screen.live:
+            click.echo(
+                f"{_CLEAR} {self.screen.paint('◐', 'blue')} "
+                + cut_end(text, self.screen.width - 4),
+                nl=False,
+                err=self.aside,
+                color=True,
+            )
+            self._drawn = True
+        elif percent // _PLAIN_STEP > self._told_percent // _PLAIN_STEP:
+            self._line(f"   {text}")
+        self._told_percent = percent
+
+    def done(self, what: str, seconds: float, note: str = "") -> None:
+        self._told_percent = -1
+        clock = f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        mark = self.screen.paint("✓", "green")
+        tail = f"    {note}" if note else ""
+        self._line(f" {mark} {pad(what, _COLUMN)} {clock}{tail}".rstrip())
+
+    def trouble(self, text: str) -> None:
+        first, *rest = text.splitlines()
+        self._line(f" {self.screen.paint('!', 'yellow')} {first}")
+        for line in rest:
+            self._line(f"   {line}")
+
+    def up(self, running: Running) -> None:
+        if not self.quiet_banner:
+            for line in self._banner(running):
+                self._line(line)
+
+    def stopping(self) -> None:
+        self._line(
+            "Stopping in order: workers, control plane, Slurm, database. "
+            "Ctrl-C again ends everything at once."
+        )
+
+    def stopped(self, seconds: float) -> None:
+        self._line(
+            f"Stopped in {seconds:.1f} s. Everything is kept; `clusterra up` brings it back."
+        )
+
+    def _banner(self, running: Running) -> list[str]:
+        workers = f"{running.workers} worker{'' if running.workers == 1 else 's'}"
+        command = f"clusterra{self.state_option}"
+        lines = [
+            "",
+            f"   {self.screen.paint('Clusterra is up', bold=True)}    {running.url}",
+            f"   Slurm {running.slurm.version} · API {running.slurm.api_version} · {workers}",
+        ]
+        if running.single_user:
+            lines.append(
+                f"   Started without root: all jobs run as one Linux user, {running.single_user}."
+            )
+        stop = f"{command} down" if self.detached else "Ctrl-C"
+        return [
+            *lines,
+            f"   The token is in {_short(running.token_file)}; `clusterra` finds it by itself.",
+            "",
+            f"   Try:   {command} run -- hostname",
+            f"          {command} jobs submit examples/hello.sh --wait",
+            f"   Stop:  {stop}   (everything is kept; `{command} up` brings it back)",
+        ]
+
+    def _line(self, text: str) -> None:
+        if self._drawn:
+            click.echo(_CLEAR, nl=False, err=self.aside, color=True)
+            self._drawn = False
+        say(text, error=self.aside)
+
+
+def _short(path: str) -> str:
+    """Write a path below the home directory as people do."""
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

@@ -1,0 +1,44 @@
+"""The settings file of the control plane of an embedded cluster, as text."""
+
+import json
+from pathlib import Path
+
+from clusterra.local.state import State
+
+ACCOUNT = "clusterra"
+"""The Slurm account everybody on an embedded cluster is put into."""
+
+
+def settings_toml(
+    state: State,
+    *,
+    cluster: str,
+    port: int,
+    slurm: str,
+    service_user: str,
+    user: str,
+    single: bool,
+) -> str:
+    tables: dict[str, dict[str, str | int | bool | Path]] = {
+        "[server]": {"host": "127.0.0.1", "port": port, "state": state.path},
+        "[[clusters]]": {
+            "id": cluster,
+            "name": "local",
+            "slurm": slurm,
+            "jwt_key": state.slurm_conf / "jwt_hs256.key",
+            "service_user": service_user,
+            "user": user,
+            "account": ACCOUNT,
+        },
+        "[clusters.embedded]": {"root": state.path, "single_user": single},
+    }
+    blocks = ["# Written by `clusterra up` at each start."]
+    for head, values in tables.items():
+        lines = [f"{key} = {_value(value)}" for key, value in values.items()]
+        blocks.append("\n".join([head, *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _value(value: str | int | bool | Path) -> str:
+    # A string of JSON is a string of TOML, as long as letters are left as they are.
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

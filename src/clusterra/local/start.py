@@ -1,0 +1,207 @@
+"""Everything between `clusterra up` and a running cluster: prepare, write, plan.
+
+Nothing here is running yet when it returns; `supervisor` takes it from there.
+"""
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from clusterra.core.errors import Conflict
+from clusterra.local import slurm_conf, users
+from clusterra.local.build import TEMPLATE
+from clusterra.local.daemons import (
+    CTLD,
+    DATABASE_MADE,
+    DBD,
+    RESTD,
+    SLURMD,
+    Plan,
+    plan,
+    worker_names,
+)
+from clusterra.local.rootfs import Rootfs, cache_directory, obtain
+from clusterra.local.running import Running, SlurmAddress, running
+from clusterra.local.settings_file import settings_toml
+from clusterra.local.state import (
+    SLURM_UID,
+    Identity,
+    State,
+    accept_slurm,
+    give,
+    hold_lock,
+    lay_out,
+    write,
+)
+from clusterra.local.tcp import PLANE, Ports, settle
+from clusterra.local.tell import Teller
+
+LAST_BREATH = 40
+"""Seconds an earlier cluster may take to stop before a new start gives up on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What was asked for beside the state directory."""
+
+    port: int | None = None
+    workers: int = 2
+    suite: str | None = None
+    rootfs: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    plan: Plan
+    running: Running
+
+
+def take(state: State, teller: Teller) -> int | None:
+    """Take the state's lock; None if its cluster is up already.
+
+    One that is being started or stopped is waited for.
+    """
+    waiting = False
+    give_up = time.monotonic() + LAST_BREATH
+    while (lock := hold_lock(state)) is None:
+        if running(state) is not None:
+            return None
+        if time.monotonic() > give_up:
+            raise Conflict(
+                f"Another clusterra has been starting or stopping the cluster in {state.path} "
+                f"for {LAST_BREATH} s.",
+                hint="See what it does: clusterra status",
+            )
+        if not waiting:
+            teller.note("An earlier start or stop of this cluster is not finished; waiting for it.")
+        waiting = True
+        time.sleep(0.05)
+    return lock
+
+
+def prepare(
+    state: State, identity: Identity, wishes: Wishes, *, environ: Mapping[str, str], teller: Teller
+) -> Prepared:
+    """Make ready whatever the daemons will find when they start. The caller holds the lock."""
+    rootfs, identity = _choose_rootfs(identity, wishes, environ, teller)
+    identity = accept_slurm(state, identity, rootfs.slurm)
+    lay_out(state)
+    state.remember(identity)
+    single = users.single_user()
+    ports = _ports(state, wishes, teller)
+    slurm = slurm_conf.Slurm(
+        cluster=identity.id,
+        version=rootfs.slurm,
+        ctld_port=ports[CTLD],
+        slurmd_port=ports[SLURMD],
+        dbd_port=ports[DBD],
+        single=single,
+    )
+    _write_users(state, rootfs, single)
+    _write_slurm(state, slurm)
+    _copy_database(state, rootfs)
+    rest = f"http://127.0.0.1:{ports[RESTD]}"
+    shipped = (rootfs.path / "etc/passwd").read_text()
+    settings = settings_toml(
+        state,
+        cluster=identity.id,
+        port=ports[PLANE],
+        slurm=rest,
+        service_user=slurm.user,
+        user=single.name if single else users.caller(environ, shipped),
+        single=single is not None,
+    )
+    write(state.settings, settings.encode(), mode=0o600)
+    return Prepared(
+        plan=plan(
+            state,
+            str(rootfs.path),
+            slurm,
+            ports,
+            workers=wishes.workers,
+            environ=environ,
+        ),
+        running=Running(
+            url=f"http://127.0.0.1:{ports[PLANE]}",
+            token_file=str(state.token),
+            cluster=identity.id,
+            state=str(state.path),
+            pid=os.getpid(),
+            slurm=SlurmAddress(version=rootfs.slurm, api_version=rootfs.api_version, url=rest),
+            single_user=single.name if single else "",
+            workers=wishes.workers,
+        ),
+    )
+
+
+def _choose_rootfs(
+    identity: Identity, wishes: Wishes, environ: Mapping[str, str], teller: Teller
+) -> tuple[Rootfs, Identity]:
+    """Return the root file system asked for, else the one this cluster ran on last."""
+    given, suite = wishes.rootfs, wishes.suite
+    if given is None and suite is None:
+        given = Path(identity.rootfs) if identity.rootfs else None
+        suite = identity.suite or None
+    rootfs = obtain(cache_directory(environ), suite=suite, given=given, teller=teller)
+    chosen = str(given.absolute()) if given else ""
+    return rootfs, replace(identity, rootfs=chosen, suite="" if given else rootfs.suite)
+
+
+def _ports(state: State, wishes: Wishes, teller: Teller) -> Ports:
+    try:
+        remembered = msgspec.json.decode(state.ports.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.MsgspecError):
+        remembered = {}
+    names = (CTLD, DBD, RESTD, SLURMD, PLANE, *worker_names(wishes.workers))
+    ports = settle(names, remembered, asked=wishes.port)
+    for sentence in ports.moved:
+        teller.note(sentence)
+    write(state.ports, msgspec.json.encode({**remembered, **ports.numbers}))
+    return ports
+
+
+def _write_users(state: State, rootfs: Rootfs, single: users.Person | None) -> None:
+    for name, render in (("passwd", users.passwd), ("group", users.group)):
+        file = state.path / "etc" / name
+        present = file.read_text() if file.exists() else ""
+        wanted = render((rootfs.path / "etc" / name).read_text(), present, single)
+        if wanted != present:
+            write(file, wanted.encode())
+    write(state.path / "etc" / "hosts", users.hosts(socket.gethostname()).encode())
+    if single is not None:
+        (state.path / "home" / single.name).mkdir(mode=0o700, exist_ok=True)
+
+
+def _write_slurm(state: State, slurm: slurm_conf.Slurm) -> None:
+    for name, text in slurm_conf.files(slurm).items():
+        # slurmdbd ends at once if anybody else could read its configuration.
+        secret = name == "slurmdbd.conf"
+        write(
+            state.slurm_conf / name,
+            text.encode(),
+            mode=0o600 if secret else 0o644,
+            owner=SLURM_UID if secret else 0,
+        )
+    for key, size in (("slurm.key", 1024), ("jwt_hs256.key", 32)):
+        if not (state.slurm_conf / key).exists():
+            write(state.slurm_conf / key, os.urandom(size), mode=0o600, owner=SLURM_UID)
+
+
+def _copy_database(state: State, rootfs: Rootfs) -> None:
+    """Begin with a copy of the ready-made empty database, where the root file system has one."""
+    place = state.path / "var/lib/mysql"
+    template = rootfs.path / TEMPLATE
+    if (place / DATABASE_MADE).exists() or not template.is_dir():
+        return
+    shutil.rmtree(place)
+    shutil.copytree(template, place)
+    (place / DATABASE_MADE).touch()
+    place.chmod(0o700)
+    for each in (place, *place.rglob("*")):
+        give(each, SLURM_UID)

@@ -1,0 +1,30 @@
+from dataclasses import replace
+from datetime import timedelta
+
+from clusterra.core.ids import cluster_id, uuid7
+from clusterra.core.jobs.job import continues
+from tests.builders import NOON, a_job
+
+
+def test_a_requeued_job_is_the_same_job_and_another_with_its_id_is_not() -> None:
+    old = a_job(7)
+    requeued = a_job(7, submitted_at=NOON + timedelta(minutes=5), restarts=1)
+    namesake = a_job(7, submitted_at=NOON + timedelta(days=400))
+
+    assert continues(old, requeued) == replace(requeued, born_at=NOON)
+    assert continues(old, namesake) is None
+
+
+def test_ids_are_written_as_people_write_them() -> None:
+    assert a_job(41).label == "41"
+    assert a_job(50, array_id=43, array_task=5).label == "43_5"
+    assert a_job(43, array_id=43, array_waiting="6-9").label == "43_[6-9]"
+
+
+def test_later_run_ids_sort_later_and_are_valid_uuids() -> None:
+    early, late = uuid7(NOON, b"\xff" * 10), uuid7(NOON + timedelta(milliseconds=1), b"\0" * 10)
+
+    assert early < late
+    assert early[14] == "7"
+    assert early[19] in "89ab"
+    assert cluster_id(b"\x1a\x2b") == "clus1a2b"
