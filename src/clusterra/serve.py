@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -53,13 +54,28 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
             server_header=False,
             timeout_graceful_shutdown=LAST_REQUESTS,
         )
+        server = _Server(config)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, server.ask_to_stop)
         running = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops(plane)]
         try:
-            await uvicorn.Server(config).serve(sockets=[listening])
+            await server.serve(sockets=[listening])
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to us: the framework's own would end the process by the
+    signal before the store is closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def ask_to_stop(self) -> None:
+        self.should_exit = True
 
 
 @contextmanager

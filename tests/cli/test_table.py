@@ -39,7 +39,7 @@ def test_names_are_cut_in_the_middle_before_anything_is_dropped() -> None:
 
 def test_columns_drop_from_the_right() -> None:
     assert lines(60)[0].split()[-1] == "WAITED"
-    assert lines(48)[0].split()[-1] == "ASKED"
+    assert lines(54)[0].split()[-1] == "ASKED"
     assert lines(40)[0].split()[-1] == "STATE"
 
 
@@ -56,10 +56,7 @@ def test_cutting_keeps_to_the_width_whatever_the_script(text: str, width: int) -
 
 def test_wide_characters_count_double() -> None:
     assert columns_of("日本") == 4
-    assert (
-        cut_middle("日本日本日本", 7) == "日…本本"[:3]
-        or columns_of(cut_middle("日本日本日本", 7)) <= 7
-    )
+    assert cut_middle("日本日本日本", 7) == "日…本"
 
 
 def test_a_name_cannot_move_the_cursor() -> None:

@@ -79,8 +79,10 @@ def test_one_is_singular() -> None:
         ),
         (
             "AssocGrpCPURunMinutesLimit",
-            "all jobs of its account together are at their limit of CPU time of running jobs "
-            "(AssocGrpCPURunMinutesLimit)",
+            (
+                "all jobs of its account together are at their limit of CPU time of running jobs "
+                "(AssocGrpCPURunMinutesLimit)"
+            ),
         ),
         (
             "QOSMaxJobsPerUserLimit",

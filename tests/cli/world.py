@@ -205,35 +205,38 @@ class FakeApi:
             return problem(401, "unauthenticated", "This token is not known here.")
         if asked.path == "/v1/clusters":
             return ClusterPage(clusters=self.clusters, total=len(self.clusters))
-        seen = {
+        if asked.method == "GET":
+            return self._question(asked, tail)
+        return self._act(asked, tail.split("/"))
+
+    def _question(self, asked: Asked, tail: str) -> Any:
+        seen: dict[str, Any] = {
             "next": None,
             "observed_at": NOON,
             "age_seconds": self.stale_for or 0.4,
             "stale": self.stale_for is not None,
         }
-        match key.split("/"):
-            case ["GET "]:
+        match tail.split("/"):
+            case [""]:
                 return self.clusters[0]
-            case ["GET nodes"]:
+            case ["nodes"]:
                 return NodePage(nodes=self.nodes, **seen)
-            case ["GET partitions"]:
+            case ["partitions"]:
                 return PartitionPage(partitions=self.partitions, **seen)
-            case ["GET jobs"]:
+            case ["jobs"]:
                 return self._page(asked, seen)
-            case ["GET jobs", _, "output"]:
+            case ["jobs", _, "output"]:
                 return self._output(asked)
-            case ["GET jobs", _]:
+            case ["jobs", _]:
                 return self.life.pop(0) if len(self.life) > 1 else self.life[0]
-            case ["POST jobs", "submit"]:
-                made = {"job_id": 41, "run_id": "run-1", "user": "ana", "warnings": []}
-                return Answer(201, msgspec.json.encode(made))
-            case ["DELETE jobs", job]:
-                return {"job_id": int(job), "act": "cancel", "state": "RUNNING"}
-            case ["POST jobs", job, act]:
-                return {"job_id": int(job), "act": act, "state": "PENDING"}
-            case ["PATCH jobs", job]:
-                return {"job_id": int(job), "act": "edit", "state": "PENDING"}
         return problem(404, "not-found", f"There is no {asked.path}.")
+
+    def _act(self, asked: Asked, tail: list[str]) -> Any:
+        if tail[1] == "submit":
+            made = {"job_id": 41, "run_id": "run-1", "user": "ana", "warnings": []}
+            return Answer(201, msgspec.json.encode(made))
+        names = {"DELETE": "cancel", "PATCH": "edit", "POST": tail[-1]}
+        return {"job_id": int(tail[1]), "act": names[asked.method], "state": "PENDING"}
 
     def _page(self, asked: Asked, seen: dict[str, Any]) -> JobPage:
         place = int(asked.query.get("cursor", 0))
@@ -281,7 +284,7 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
             self.end_headers()
             self.wfile.write(found.body)
 
-        do_GET = do_POST = do_DELETE = do_PATCH = serve
+        do_GET = do_POST = do_DELETE = do_PATCH = serve  # noqa: N815 - http.server's names
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -10,6 +10,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from clusterra.core.errors import Invalid
+from clusterra.core.quote import shown
 
 LARGEST = 2**31 - 1
 """The most of anything. Slurm counts in 32 bits and keeps the largest numbers for itself."""
@@ -34,7 +35,7 @@ def parse_memory_mib(text: str, *, at: str = "memory") -> int:
     match = _MEMORY.fullmatch(text.strip())
     if match is None:
         raise Invalid(
-            f"{text!r} is not an amount of memory.",
+            f"{shown(text)} is not an amount of memory.",
             hint="Write a number with a unit, such as 4G or 512M; without a unit it means MiB.",
             at=at,
         )
@@ -42,7 +43,7 @@ def parse_memory_mib(text: str, *, at: str = "memory") -> int:
     mib = _rounded_up(Fraction(number) * _MIB[unit.lower()])
     if mib > LARGEST:
         raise Invalid(
-            f"{text} is more memory than Slurm can count ({LARGEST:,} MiB).",
+            f"{shown(text)} is more memory than Slurm can count ({LARGEST:,} MiB).",
             hint="Without a unit the number means MiB; write 4G for four GiB.",
             at=at,
         )
@@ -55,7 +56,7 @@ def parse_duration(text: str, *, at: str = "time") -> timedelta:
     spans = _SPAN.findall(clean)
     if not spans or _SPAN.sub("", clean).strip():
         raise Invalid(
-            f"{text!r} is not a length of time.",
+            f"{shown(text)} is not a length of time.",
             hint="Write it as 90s, 30m, 2h, 3d or 2h30m.",
             at=at,
         )
@@ -63,7 +64,7 @@ def parse_duration(text: str, *, at: str = "time") -> timedelta:
         return timedelta(seconds=sum(float(n) * _SECONDS[unit.lower()] for n, unit in spans))
     except OverflowError:
         raise Invalid(
-            f"{text} is longer than any time we can count with.",
+            f"{shown(text)} is longer than any time we can count with.",
             hint="Write a shorter time.",
             at=at,
         ) from None
@@ -82,7 +83,7 @@ def parse_time_limit(text: str, *, at: str = "time") -> int | None:
         seconds = parse_duration(clean, at=at).total_seconds()
     if seconds is None or seconds <= 0:
         raise Invalid(
-            f"{text!r} is not a time limit.",
+            f"{shown(text)} is not a time limit.",
             hint="Write minutes (90), h:mm:ss (1:30:00), days-h (2-12) or 90m, 2h30m, 3d; "
             "`unlimited` for none.",
             at=at,
@@ -90,7 +91,7 @@ def parse_time_limit(text: str, *, at: str = "time") -> int | None:
     minutes = _rounded_up(Fraction(seconds) / 60)
     if minutes > LARGEST:
         raise Invalid(
-            f"{text} is longer than Slurm can count ({LARGEST:,} minutes).",
+            f"{shown(text)} is longer than Slurm can count ({LARGEST:,} minutes).",
             hint="Write `unlimited` for no limit.",
             at=at,
         )

@@ -34,14 +34,24 @@ _PATH = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Something that is run to its end, as a question or as one act."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
     name: str
     argv: tuple[str, ...]
     log: str
     ready: str
     """Where it answers once it is ready: tcp://, http:// or unix:// (a path on the host)."""
-    also: tuple[str, ...] = ()
-    """A command that has to succeed as well before it counts as ready."""
+    also: Command | None = None
+    """What has to succeed as well before it counts as ready."""
+    follows: str = ""
+    """The daemon whose crash it does not outlive: it is ended, and started when that one is back."""
     only_first: tuple[str, ...] = ()
     """Arguments of the first start that a restart after a crash leaves out."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +78,8 @@ class Plan:
     rootfs: str
     mounts: tuple[Mount, ...]
     stages: tuple[Stage, ...]
+    opening: Command | None = None
+    """What to do when everything is ready, at first and again after a followed daemon crashed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +154,12 @@ def plan(
             _slurmd(state, inside, name, ports[name], workers) for name in worker_names(workers)
         )
         stages.append(Stage(title=f"{workers} worker{'s' if workers > 1 else ''}", daemons=daemons))
-    return Plan(rootfs=rootfs, mounts=mounts(state, rootfs), stages=tuple(stages))
+    return Plan(
+        rootfs=rootfs,
+        mounts=mounts(state, rootfs),
+        stages=tuple(stages),
+        opening=_open_partition(inside),
+    )
 
 
 def _mariadb(state: State, inside: Inside) -> Daemon:
@@ -193,7 +210,7 @@ def _slurmctld(state: State, inside: Inside, slurm: Slurm, ports: Ports) -> Daem
         ready=f"http://127.0.0.1:{ports[CTLD]}/readyz"
         if slurm.speaks_http
         else f"tcp://127.0.0.1:{ports[CTLD]}",
-        also=() if slurm.speaks_http else inside(SLURM_UID, "sh", "-c", registered),
+        also=None if slurm.speaks_http else _asked(inside, registered),
     )
 
 
@@ -253,7 +270,27 @@ def _slurmd(state: State, inside: Inside, name: str, port: int, workers: int) ->
         # "The machine was rebooted": what slurmctld believes to run here does not, run it again.
         # After a crash of slurmd alone the jobs live on and are found again.
         only_first=("-b",),
+        follows=CTLD,
         env=_PATH,
         log=str(state.log(name)),
         ready=f"tcp://127.0.0.1:{port}",
+        # Known to slurmctld only from the moment it has registered.
+        also=_asked(inside, f"scontrol --oneliner show node {name} | grep -q SlurmdStartTime=2"),
+    )
+
+
+def _asked(inside: Inside, shell: str) -> Command:
+    return Command(argv=inside(SLURM_UID, "sh", "-c", shell), env=_PATH)
+
+
+def _open_partition(inside: Inside) -> Command:
+    """Let jobs start, now that slurmctld knows what every worker runs.
+
+    slurmctld saves the start of a job only after a while. Killed before that, it comes back
+    believing the job waits, starts it a second time, and for the collision drains the worker
+    and holds the job. So it comes up with its partition closed; the workers register, which
+    ends what it does not know; and then the partition opens.
+    """
+    return Command(
+        argv=inside(SLURM_UID, "scontrol", "update", "PartitionName=main", "State=UP"), env=_PATH
     )

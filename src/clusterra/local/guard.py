@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from clusterra.local.daemons import Daemon, Mount, Plan
+from clusterra.local.daemons import Command, Daemon, Mount, Plan
 from clusterra.local.probe import answers
 
 TICK = 0.02
@@ -34,6 +34,8 @@ STEADY = 60
 """Seconds a daemon has to stay up before its earlier crashes are forgotten."""
 FIRST_TRIES = 2
 """How often a daemon may end before it was ever ready; then the start is given up."""
+QUESTION_PATIENCE = 5
+"""Seconds a command that asks whether something is ready may take."""
 BIG_LOG = 20_000_000
 
 
@@ -64,6 +66,8 @@ class Child:
     """Ends in a row, each soon after its start."""
     due: float = 0
     """When to start it, while it does not run."""
+    leaving: bool = False
+    """Was told to end because the daemon it follows did."""
 
 
 def backoff(failures: int) -> float:
@@ -77,8 +81,10 @@ class Guard:
         self._stages = [[Child(daemon=daemon) for daemon in stage.daemons] for stage in plan.stages]
         self._children = [child for stage in self._stages for child in stage]
         self._stop_asked = False
+        self._opening = plan.opening
         self._failed = ""
-        self._up = False
+        self._is_open = False
+        self._was_open = False
 
     def run(self) -> int:
         """Keep the plan true until told to stop."""
@@ -105,10 +111,15 @@ class Guard:
         now = time.monotonic()
         for stage in self._stages:
             for child in stage:
-                if child.process is None and child.due <= now:
+                if child.process is None and child.due <= now and self._may_start(child):
                     self._start(child)
             if not all(child.was_ready for child in stage):
                 return
+
+    def _may_start(self, child: Child) -> bool:
+        return all(
+            each.ready for each in self._children if each.daemon.name == child.daemon.follows
+        )
 
     def _start(self, child: Child) -> None:
         daemon = child.daemon
@@ -135,7 +146,9 @@ class Guard:
             if child.process is None or child.ready:
                 continue
             took = time.monotonic() - child.since
-            if answers(child.daemon.ready) and _succeeds(child.daemon):
+            if answers(child.daemon.ready) and (
+                child.daemon.also is None or _succeeds(child.daemon.also)
+            ):
                 child.ready = child.was_ready = True
                 self._say(
                     Report(
@@ -147,8 +160,16 @@ class Guard:
                 )
             elif took > child.daemon.patience and not child.was_ready:
                 self._give_up(child, f"was not ready after {child.daemon.patience:.0f} s")
-        if not self._up and all(child.was_ready for child in self._children):
-            self._up = True
+        if not self._is_open and all(child.ready for child in self._children):
+            self._open()
+
+    def _open(self) -> None:
+        """Everything is ready, for the first time or again after a crash: let work in."""
+        if self._opening is not None and not _succeeds(self._opening):
+            return
+        self._is_open = True
+        if not self._was_open:
+            self._was_open = True
             self._say(Report(what="up"))
 
     def _reap(self) -> Iterable[Child]:
@@ -162,8 +183,20 @@ class Guard:
                     child.process = None
                     ended.append(child)
                     if not self._stop_asked and not self._failed:
-                        self._crashed(child, code)
+                        self._ended(child, code)
         return ended
+
+    def _ended(self, child: Child, code: int) -> None:
+        child.ready = False
+        if child.leaving:
+            child.leaving = False
+            return
+        for each in self._children:
+            if each.daemon.follows == child.daemon.name:
+                self._is_open = False
+                each.leaving = each.process is not None
+                _signal(each, signal.SIGTERM)
+        self._crashed(child, code)
 
     def _crashed(self, child: Child, code: int) -> None:
         lived = time.monotonic() - child.since
@@ -173,7 +206,6 @@ class Guard:
             return
         wait = backoff(child.failures)
         child.restarts += 1
-        child.ready = False
         child.due = time.monotonic() + wait
         self._say(
             Report(
@@ -191,16 +223,12 @@ class Guard:
 
     def _pause(self) -> float | None:
         """Return how long nothing can need doing; None is until something happens."""
+        if self._is_open and all(child.ready for child in self._children):
+            return None
         if any(child.process is not None and not child.ready for child in self._children):
             return TICK
-        waits = [
-            child.due - time.monotonic()
-            for child in self._children
-            if child.process is None and child.due
-        ]
-        if self._up and not waits:
-            return None
-        return max(min(waits, default=TICK), 0)
+        waits = [each.due - time.monotonic() for each in self._children if each.process is None]
+        return max(min(waits, default=0), TICK)
 
     def _stop(self) -> None:
         for stage in reversed(self._stages):
@@ -251,14 +279,22 @@ def _mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True)
 
 
-def _succeeds(daemon: Daemon) -> bool:
-    if not daemon.also:
-        return True
+def _succeeds(command: Command) -> bool:
     quiet = subprocess.DEVNULL
-    asked = subprocess.run(
-        daemon.also, env=dict(daemon.env), stdin=quiet, stdout=quiet, stderr=quiet, check=False
-    )
-    return asked.returncode == 0
+    try:
+        run = subprocess.run(
+            command.argv,
+            env=dict(command.env),
+            cwd="/",
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            timeout=QUESTION_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return run.returncode == 0
 
 
 def _any_ended() -> tuple[int, int] | None:

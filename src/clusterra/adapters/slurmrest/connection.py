@@ -57,7 +57,8 @@ def connector(socket: str, *, connections: int, idle_seconds: float) -> aiohttp.
         if socket
         else aiohttp.TCPConnector(limit=connections, keepalive_timeout=idle_seconds)
     )
-    made._factory = functools.partial(  # noqa: SLF001  (see above)
+    protocol: functools.partial[ResponseHandler] = functools.partial(
         LastWord, loop=asyncio.get_running_loop()
     )
+    made._factory = protocol  # noqa: SLF001  (see above)
     return made

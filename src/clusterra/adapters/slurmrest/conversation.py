@@ -14,7 +14,7 @@ import structlog
 from clusterra.adapters.slurmrest.client import Http, Reply
 from clusterra.adapters.slurmrest.decode import Envelope, read, whole
 from clusterra.adapters.slurmrest.errors import Act, Complaint, explain, explain_text
-from clusterra.adapters.slurmrest.stream import Broken, Elements
+from clusterra.adapters.slurmrest.stream import Broken, Elements, Piece
 from clusterra.adapters.slurmrest.versions import KNOWN, Dialect
 from clusterra.core.errors import Refused, Unanswered, Unreachable
 
@@ -66,7 +66,7 @@ class Conversation:
         return await self._send(method, path, user=user, query=query, body=body, safe=False)
 
     async def each(
-        self, path: str, name: str, decode: Callable[[bytes], T], *, query: Query = ()
+        self, path: str, name: str, decode: Callable[[Piece], T], *, query: Query = ()
     ) -> AsyncGenerator[T, None]:
         """Read a long list, element by element, while it arrives."""
         for fresh in (False, True):

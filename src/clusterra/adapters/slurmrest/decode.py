@@ -10,7 +10,7 @@ after those.
 """
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -28,7 +28,7 @@ class Figure(msgspec.Struct, frozen=True, gc=False):
 
     set: bool = True
     infinite: bool = False
-    number: float | None = 0
+    number: int | float | None = 0
 
 
 Amount: TypeAlias = int | float | Figure | None
@@ -49,7 +49,13 @@ def whole(amount: Amount) -> int | None:
 def moment(amount: Amount) -> datetime | None:
     """Return a moment; None if it is unset or zero, which Slurm uses alike."""
     seconds = whole(amount)
-    return datetime.fromtimestamp(seconds, UTC) if seconds and seconds > 0 else None
+    return _at(seconds) if seconds and seconds > 0 else None
+
+
+@lru_cache(maxsize=65536)
+def _at(seconds: int) -> datetime:
+    """Return the moment. Jobs share most of theirs: submitted, eligible and started in one second."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 class Envelope(msgspec.Struct, frozen=True):

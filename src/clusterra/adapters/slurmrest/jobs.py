@@ -74,7 +74,8 @@ def job(info: JobInfo, *, output_patterns: bool) -> Job:
     state, flags = base_state(tuple(info.job_state))
     array, task = whole(info.array_job_id) or None, whole(info.array_task_id)
     # A job cancelled while it waited also has a start time, but never a node.
-    started = state in (JobState.RUNNING, JobState.SUSPENDED) or (state.ended and info.nodes != "")
+    waits, ended = state is JobState.PENDING, state.ended
+    started = bool(info.nodes) if ended else not waits
     resources = tres(info.tres_alloc_str if started else info.tres_req_str)
     stdout, stderr = _outputs(info, array, task, output_patterns=output_patterns)
     run_id, note = comment.read(info.comment)
@@ -101,11 +102,11 @@ def job(info: JobInfo, *, output_patterns: bool) -> Job:
         dependency=info.dependency,
         nodes=info.nodes,
         eligible_at=moment(info.eligible_time),
-        expected_at=moment(info.start_time) if state is JobState.PENDING else None,
+        expected_at=moment(info.start_time) if waits else None,
         started_at=moment(info.start_time) if started else None,
-        ended_at=moment(info.end_time) if state.ended else None,
-        exit_code=whole(info.exit_code.return_code) if state.ended and started else None,
-        signal=whole(info.exit_code.signal.id) if state.ended and started else None,
+        ended_at=moment(info.end_time) if ended else None,
+        exit_code=whole(info.exit_code.return_code) if ended and started else None,
+        signal=whole(info.exit_code.signal.id) if ended and started else None,
         restarts=info.restart_cnt,
         array_id=array,
         array_task=task if array else None,

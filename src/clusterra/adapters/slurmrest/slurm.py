@@ -42,6 +42,7 @@ from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.errors import Act, Complaint, explain
 from clusterra.adapters.slurmrest.jobs import JobInfo, JobsReply, job
 from clusterra.adapters.slurmrest.states import StatesReply, marks
+from clusterra.adapters.slurmrest.stream import Piece
 from clusterra.adapters.slurmrest.submission import accepted, read_submission
 from clusterra.adapters.slurmrest.tokens import Tokens
 from clusterra.core.clusters import Node, Partition, SlurmInfo
@@ -265,7 +266,7 @@ class SlurmRest:
     async def close(self) -> None:
         await self._slurm.close()
 
-    async def _job_decoder(self) -> Callable[[bytes | msgspec.Raw], Job]:
+    async def _job_decoder(self) -> Callable[[Piece], Job]:
         patterns = (await self._slurm.dialect()).output_patterns
         return lambda data: job(read(data, JobInfo), output_patterns=patterns)
 

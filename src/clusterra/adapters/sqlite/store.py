@@ -64,6 +64,7 @@ class SqliteStore:
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
         self._reading = threading.local()
+        self._opened: list[sqlite3.Connection] = []
         writing = _connect(path)
         _bring_up_to_date(writing)
         self._writer = threading.Thread(
@@ -136,6 +137,8 @@ class SqliteStore:
         self._queue.put(None)
         self._writer.join()
         self._readers.shutdown()
+        for db in self._opened:
+            db.close()
 
     # --- reading: a few threads, each with a connection of its own
 
@@ -151,6 +154,7 @@ class SqliteStore:
         db: sqlite3.Connection | None = getattr(self._reading, "db", None)
         if db is None:
             db = self._reading.db = _connect(self._path)
+            self._opened.append(db)
         return db.execute(statement, binds).fetchall()
 
     # --- writing: one thread

@@ -88,7 +88,7 @@ def _found_words(found: JobsCancelled, query: str) -> str:
 
 def _agreed(session: Session, found: JobsCancelled, query: str) -> bool:
     words = _found_words(found, query)
-    if not (session.screen.live and sys.stdin.isatty()):
+    if not (session.screen.live and is_typed()):
         raise Refused(f"{words}.", hint="Nothing was cancelled. To cancel them, add --yes.")
     say(words)
     try:
@@ -99,3 +99,8 @@ def _agreed(session: Session, found: JobsCancelled, query: str) -> bool:
     if not yes:
         say("Nothing was cancelled.")
     return yes
+
+
+def is_typed() -> bool:
+    """Say whether a person can answer."""
+    return sys.stdin.isatty()

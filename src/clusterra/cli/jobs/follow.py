@@ -186,7 +186,7 @@ def _output_words(job: JobView, shown: Shown) -> str:
     if not job.stdout:
         return ""
     name = tame(output_name(job))
-    return f" · output {name} ({shown.size_words})" if shown.size_words else f" · output {name}"
+    return f" · output {name} ({shown.size_words or 'on the cluster'})"
 
 
 def _array_end(array: str, tasks: list[JobView], bad: list[JobView]) -> str:

@@ -110,7 +110,7 @@ def listing(
         return _nothing(page, query)
     now = now_there(page, here)
     lines = table(COLUMNS, [row(job, now) for job in jobs], screen)
-    return [*lines, _footer(jobs, page, screen)]
+    return [*lines, _footer(jobs, page, query, screen)]
 
 
 def row(job: JobView, now: datetime) -> list[str | Cell]:
@@ -128,19 +128,19 @@ def row(job: JobView, now: datetime) -> list[str | Cell]:
     ]
 
 
-def _footer(jobs: Sequence[JobView], page: JobPage, screen: Screen) -> str:
+def _footer(jobs: Sequence[JobView], page: JobPage, query: str, screen: Screen) -> str:
     total = max(page.total, len(jobs))
     parts = [f"{len(jobs):,} of {count(total, 'job')}"]
     if old := age_words(page):
         parts.append(screen.paint(old, "yellow"))
-    if next_step := _next_step(jobs, total):
-        parts.append(next_step)
+    parts.append(_next_step(jobs, total, query))
     return " · ".join(parts)
 
 
-def _next_step(jobs: Sequence[JobView], total: int) -> str:
+def _next_step(jobs: Sequence[JobView], total: int, query: str) -> str:
     if total > len(jobs):
-        return "the rest with --all, or narrow it: clusterra jobs list state:running"
+        narrower = "" if query else ", or only what is live: clusterra jobs list state:live"
+        return f"the rest with --all{narrower}"
     for state, tail in (("PENDING", "for what it waits for"), ("FAILED", "for what happened")):
         if first := next((job for job in jobs if job.state == state), None):
             return f"`clusterra jobs show {handle(first)}` {tail}"

@@ -63,7 +63,8 @@ def hand_over(
     for warning in accepted.warnings:
         say(f"  Slurm remarks: {tame(warning)}", error=aside)
     if not wait:
-        say(f"Watch it:  clusterra jobs watch {accepted.job_id}", error=aside)
+        words, verb = ("Let it start", "release") if job.hold else ("Watch it", "watch")
+        say(f"{words}:  clusterra jobs {verb} {accepted.job_id}", error=aside)
         return
     job_id = str(accepted.job_id)
     code = wait_for(session, cluster, job_id, fresh=True, aside=aside, as_json=as_json)

@@ -24,6 +24,7 @@ from clusterra.core.jobs.request import JobRequest
 from clusterra.core.jobs.script import check_script, directives
 from clusterra.core.jobs.wish import JobWish as JobWish
 from clusterra.core.jobs.wish import wish_from as wish_from
+from clusterra.core.quote import shown
 from clusterra.core.units import parse_memory_mib, parse_time_limit
 
 _CALLED = {
@@ -178,7 +179,8 @@ def _check_wish(field: str, ask: Ask) -> None:
         raise ask.wrong("must be at least 1.", "Write a number, or leave it out for none.")
     if field == "workdir" and not ask.text.startswith("/"):
         raise ask.wrong(
-            f"must be an absolute path, not {ask.text!r}.", "Begin it with /, as /home/you/project."
+            f"must be an absolute path, not {shown(ask.text)}.",
+            "Begin it with /, as /home/you/project.",
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from clusterra.core.errors import Invalid
 from clusterra.core.jobs.notation import Ask
+from clusterra.core.quote import shown
 
 RUN_ID = "CLUSTERRA_RUN_ID"
 
@@ -111,7 +112,7 @@ def checked(variables: Mapping[str, str], *, at: str) -> Mapping[str, str]:
     for name, value in variables.items():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise Invalid(
-                f"{name!r} is not the name of an environment variable.",
+                f"{shown(name)} is not the name of an environment variable.",
                 hint="Names have letters, digits and _, and do not begin with a digit.",
                 at=at,
             )

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clusterra.core.errors import Invalid
+from clusterra.core.quote import shown
 from clusterra.core.units import LARGEST
 
 SMALL = 65_533
@@ -47,7 +48,8 @@ def count(ask: Ask, *, least: int = 1, most: int = LARGEST) -> int:
     """Read a whole number."""
     if not re.fullmatch(r"[+-]?\d{1,30}", ask.text, re.ASCII):
         raise ask.wrong(
-            f"must be a whole number, not {ask.text!r}.", f"Write a number such as {max(least, 4)}."
+            f"must be a whole number, not {shown(ask.text)}.",
+            f"Write a number such as {max(least, 4)}.",
         )
     number = int(ask.text)
     if not least <= number <= most:
@@ -63,7 +65,8 @@ def choice(ask: Ask, choices: dict[str, Any]) -> Any:
     word = ask.text.strip().lower()
     if word not in choices:
         raise ask.wrong(
-            f"cannot be {ask.text!r}.", f"It can be {', '.join(key for key in choices if key)}."
+            f"cannot be {shown(ask.text)}.",
+            f"It can be {', '.join(key for key in choices if key)}.",
         )
     return choices[word]
 
@@ -73,7 +76,8 @@ def text(ask: Ask, *, longest: int = 1024) -> str:
     strange = re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", ask.text)
     if strange:
         raise ask.wrong(
-            f"holds the character {strange[0]!r}.", "Remove it: only printable text can be used."
+            f"holds the character {shown(strange[0])}.",
+            "Remove it: only printable text can be used.",
         )
     if len(ask.text.encode()) > longest:
         raise ask.wrong(
@@ -90,7 +94,7 @@ def node_count(ask: Ask) -> str:
         match = re.fullmatch(rf"{number}(?:-{number}(?::\d{{1,10}})?)?", part, re.ASCII)
         if match is None:
             raise ask.wrong(
-                f"must be a number of nodes or a range, not {ask.text!r}.",
+                f"must be a number of nodes or a range, not {shown(ask.text)}.",
                 "Write 2, or 2-4 for at least two and at most four.",
             )
         low, low_unit, high, high_unit = match.groups()
@@ -98,11 +102,11 @@ def node_count(ask: Ask) -> str:
         most = _in_thousands(high, high_unit) if high else least
         if not (1 <= least <= LARGEST and 1 <= most <= LARGEST):
             raise ask.wrong(
-                f"must be between 1 and {LARGEST:,}, not {part!r}.",
+                f"must be between 1 and {LARGEST:,}, not {shown(part)}.",
                 "Write 2, or 2-4 for at least two and at most four.",
             )
         if most < least:
-            raise ask.wrong(f"counts backwards: {part!r}.", f"Write {high}-{low}.")
+            raise ask.wrong(f"counts backwards: {shown(part)}.", f"Write {high}-{low}.")
     return ask.text
 
 
@@ -119,7 +123,7 @@ def array(ask: Ask, *, max_array: int | None = None) -> str:
     indexes = re.sub(r"^\[(.*)\]$", r"\1", indexes)
     if percent and not (limit.isascii() and limit.isdigit() and 0 < int(limit[:12]) <= LARGEST):
         raise ask.wrong(
-            f"must have a number of at least 1 after %, not {limit!r}.",
+            f"must have a number of at least 1 after %, not {shown(limit)}.",
             "Write 0-99%8 to run at most eight tasks at a time.",
         )
     largest = max(_array_part(ask, part) for part in indexes.split(","))
@@ -138,14 +142,15 @@ def _array_part(ask: Ask, part: str) -> int:
     match = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", part, re.ASCII)
     if match is None:
         raise ask.wrong(
-            f"cannot be {ask.text!r}.", "Write 0-9, 1,5,7 or 0-100:4, with %8 for eight at a time."
+            f"cannot be {shown(ask.text)}.",
+            "Write 0-9, 1,5,7 or 0-100:4, with %8 for eight at a time.",
         )
     first, last, step = (int(each) if each else None for each in match.groups())
     assert first is not None
     if last is not None and last < first:
-        raise ask.wrong(f"counts backwards: {part!r}.", f"Write {last}-{first}.")
+        raise ask.wrong(f"counts backwards: {shown(part)}.", f"Write {last}-{first}.")
     if step == 0:
-        raise ask.wrong(f"has a step of 0: {part!r}.", "Use a step of at least 1.")
+        raise ask.wrong(f"has a step of 0: {shown(part)}.", "Use a step of at least 1.")
     return first if last is None else last
 
 
@@ -164,7 +169,7 @@ def dependency(ask: Ask) -> str:
     for part in written.split(separator):
         if not _DEPENDENCY.fullmatch(part):
             raise ask.wrong(
-                f"cannot be {part!r}.",
+                f"cannot be {shown(part)}.",
                 "Write a kind and job ids, such as afterok:41 or afterany:41:42; kinds are after, "
                 "afterany, afterok, afternotok, aftercorr and singleton. Join several with `,` "
                 "(all of them) or `?` (any of them), not both.",
@@ -207,7 +212,7 @@ def moment(ask: Ask, *, now: datetime) -> int | str:
     except (ValueError, OverflowError):
         pass
     raise ask.wrong(
-        f"cannot be {ask.text!r}.",
+        f"cannot be {shown(ask.text)}.",
         "Write now+2hours, 16:00, tomorrow, or 2031-05-01T16:00 (the cluster's time; "
         "with Z or +02:00 at the end, that zone's).",
     )
@@ -224,7 +229,7 @@ def signal(ask: Ask) -> dict[str, Any]:
     )
     if match is None or int(match[3] or 0) > SMALL:
         raise ask.wrong(
-            f"cannot be {ask.text!r}.",
+            f"cannot be {shown(ask.text)}.",
             f"Write USR1@60, or B:USR1@60 to send it to the script itself; at most {SMALL:,} seconds.",
         )
     whom, name, seconds = match.groups()
@@ -245,5 +250,5 @@ def hosts(ask: Ask) -> list[str]:
             "Write the nodes themselves, such as node[1-4].",
         )
     if not re.fullmatch(r"[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*", written):
-        raise ask.wrong(f"has brackets that do not match: {written!r}.", "Write node[1-4].")
-    return [each for each in re.split(r",(?![^\[]*\])", written) if each]
+        raise ask.wrong(f"has brackets that do not match: {shown(written)}.", "Write node[1-4].")
+    return re.findall(r"(?:[^,\[]|\[[^\]]*\])+", written)

@@ -36,6 +36,7 @@ from clusterra.core.jobs.tres import (
     prefixed,
     tres_per_task,
 )
+from clusterra.core.quote import shown
 from clusterra.core.units import LARGEST, clock_seconds, parse_memory_mib, parse_time_limit
 
 _PATH = 4096
@@ -229,7 +230,9 @@ def _geometry(ask: Ask) -> Properties:
     names = ("sockets_per_node", "cores_per_socket", "threads_per_core")
     parts = ask.text.split(":")
     if len(parts) > len(names):
-        raise ask.wrong(f"cannot be {ask.text!r}.", "Write sockets:cores:threads, such as 2:16:1.")
+        raise ask.wrong(
+            f"cannot be {shown(ask.text)}.", "Write sockets:cores:threads, such as 2:16:1."
+        )
     numbers = {
         name: count(Ask(option=ask.option, value=part, at=ask.at, said=ask.said), most=SMALL)
         for name, part in zip(names, parts, strict=False)
@@ -249,7 +252,9 @@ def _switches(ask: Ask) -> Properties:
 def _seconds(ask: Ask, written: str) -> int:
     seconds = clock_seconds(written)
     if seconds is None or seconds > LARGEST:
-        raise ask.wrong(f"cannot wait {written!r}.", "Write minutes (90) or h:mm:ss (1:30:00).")
+        raise ask.wrong(
+            f"cannot wait {shown(written)}.", "Write minutes (90) or h:mm:ss (1:30:00)."
+        )
     return seconds
 
 

@@ -19,7 +19,8 @@ from clusterra.core.jobs.notation import SMALL, Ask, array, count, dependency, n
 from clusterra.core.jobs.places import places
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.jobs.script import check_script
-from clusterra.core.jobs.wish import shown, unknown_field
+from clusterra.core.jobs.wish import unknown_field
+from clusterra.core.quote import shown
 from clusterra.core.units import LARGEST
 
 
@@ -189,7 +190,7 @@ def _plain(ask: Ask) -> str:
     written = text(ask, longest=4096 if ask.option in _PATHS else 1024)
     if ask.option == "current_working_directory" and not written.startswith("/"):
         raise _wrong(
-            ask.option, f"must be an absolute path, not {written!r}", "Begin it with a slash."
+            ask.option, f"must be an absolute path, not {shown(written)}", "Begin it with a slash."
         )
     return written
 

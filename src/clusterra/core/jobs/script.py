@@ -27,11 +27,18 @@ from difflib import get_close_matches
 
 from clusterra.core.errors import Invalid, Refused, TooLarge
 from clusterra.core.jobs.options import IGNORED, LETTERS, OPTIONS, REFUSED, SAME_AS, Option, Takes
+from clusterra.core.quote import shown
 
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 """Slurm's own default (`max_script_size`)."""
 
+MAX_DIRECTIVE_LINES = 1_000
+MAX_DIRECTIVE_LENGTH = 64 * 1024
+"""Far beyond any script's needs; reading more would keep everybody else waiting."""
+
 _SPACE = " \t\v\f\r"
+_COMMAND = re.compile(rf"^[{_SPACE}]*[^{_SPACE}\n#]", re.MULTILINE)
+_MARKED = re.compile(r"^#(?:SBATCH|PBS|BSUB)[^\n]*", re.MULTILINE)
 _BINARY = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f\ud800-\udfff]")
 """What no text holds: control characters but backspace, white space and escape, and bytes that
 were never UTF-8."""
@@ -81,7 +88,7 @@ def _check_text(script: str) -> None:
     if strange:
         line = script.count("\n", 0, strange.start()) + 1
         raise Invalid(
-            f"Line {line} of the script holds {strange[0]!r}: this is not a text file.",
+            f"Line {line} of the script holds {shown(strange[0])}: this is not a text file.",
             hint="Submit a script that starts the program, not the program itself.",
             code="script-binary",
             at=f"line {line}",
@@ -98,7 +105,7 @@ def _check_first_line(first: str) -> None:
         )
     if not first.startswith("#!"):
         raise Invalid(
-            f"The first line of the script names no interpreter: {_shortened(first)!r}.",
+            f"The first line of the script names no interpreter: {shown(first.rstrip())}.",
             hint="Put #!/bin/bash on the first line, with nothing before it.",
             code="script-no-shebang",
             at="line 1",
@@ -106,7 +113,7 @@ def _check_first_line(first: str) -> None:
     interpreter = next(iter(first[2:].split()), "")
     if not interpreter.startswith("/"):
         raise Invalid(
-            f"The interpreter on the first line must be an absolute path, not {interpreter!r}."
+            f"The interpreter on the first line must be an absolute path, not {shown(interpreter)}."
             if interpreter
             else "The first line names no interpreter after #!.",
             hint="Write it in full, such as #!/bin/bash or #!/usr/bin/env python3.",
@@ -115,18 +122,13 @@ def _check_first_line(first: str) -> None:
         )
 
 
-def _shortened(text: str, length: int = 60) -> str:
-    text = text.rstrip("\r")
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
 def directives(script: str) -> tuple[Directive, ...]:
     """Read what the script asks for, in its order; later ones override earlier ones."""
     return tuple(
         directive
-        for number, text in _preamble(script)
+        for line, text in _marked_lines(script)
         if text.startswith("#SBATCH")
-        for directive in _options_of(_words(text[len("#SBATCH") :], number), number)
+        for directive in _options_of(_words(text[len("#SBATCH") :], line), line)
     )
 
 
@@ -137,42 +139,55 @@ def remarks(script: str) -> tuple[str, ...]:
         for each in directives(script)
         if each.option in IGNORED
     ]
-    for number, text in _preamble(script):
-        if text.startswith(("#PBS", "#BSUB")):
-            said.append(f"Line {number}: {text.split()[0]} lines are not read; write #SBATCH.")
+    said += [
+        f"Line {line}: {text.split()[0]} lines are not read; write #SBATCH."
+        for line, text in _marked_lines(script)
+        if not text.startswith("#SBATCH")
+    ]
     return tuple(said)
 
 
-def _preamble(script: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(script.split("\n"), 1):
-        bare = line.strip(_SPACE)
-        if bare and not bare.startswith("#"):
-            return
-        yield number, line
+def _marked_lines(script: str) -> Iterator[tuple[int, str]]:
+    command = _COMMAND.search(script)
+    end = command.start() if command else len(script)
+    line, counted = 1, 0
+    for number, found in enumerate(_MARKED.finditer(script, 0, end)):
+        line += script.count("\n", counted, found.start())
+        counted = found.start()
+        if number >= MAX_DIRECTIVE_LINES or len(found[0]) > MAX_DIRECTIVE_LENGTH:
+            raise _bad(
+                f"there are more than {MAX_DIRECTIVE_LINES:,} lines of options, or one longer "
+                f"than {MAX_DIRECTIVE_LENGTH:,} characters.",
+                "Write fewer.",
+                line,
+            )
+        yield line, found[0]
 
 
 def _words(text: str, line: int) -> list[str]:
-    words: list[str] = []
-    word, quote, escaped = "", "", False
+    words: list[list[str]] = [[]]
+    quote, escaped = "", False
     for char in text:
         if escaped:
-            word, escaped = word + char, False
+            words[-1].append(char)
+            escaped = False
         elif char == "\\":
             escaped = True
+        elif quote and char == quote:
+            quote = ""
         elif quote:
-            word, quote = (word, "") if char == quote else (word + char, quote)
+            words[-1].append(char)
         elif char in "\"'":
             quote = char
         elif char == "#":
             break
         elif char in _SPACE:
-            words.append(word)
-            word = ""
+            words.append([])
         else:
-            word += char
+            words[-1].append(char)
     if quote:
         raise _bad(f"a quote {quote} is opened and never closed.", "Close it.", line)
-    return [each for each in (*words, word) if each]
+    return ["".join(each) for each in words if each]
 
 
 def _options_of(words: list[str], line: int) -> Iterator[Directive]:
@@ -191,7 +206,7 @@ def _options_of(words: list[str], line: int) -> Iterator[Directive]:
             yield from _short(word[1:], rest, line)
         else:
             raise _bad(
-                f"{word!r} belongs to no option.",
+                f"{shown(word)} belongs to no option.",
                 "Quote a value that has spaces, and write # before a remark.",
                 line,
             )
@@ -221,7 +236,7 @@ def _named(name: str, line: int) -> Option:
         )
     near = get_close_matches(name, OPTIONS, n=1)
     raise _bad(
-        f"sbatch has no option --{name}.",
+        f"sbatch has no option {shown('--' + name)}.",
         f"Did you mean --{near[0]}?" if near else "See `man sbatch` for the options there are.",
         line,
     )

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from clusterra.core.jobs.notation import SMALL, Ask, count, text
+from clusterra.core.quote import shown
 from clusterra.core.units import LARGEST
 
 Properties = dict[str, Any]
@@ -20,7 +21,7 @@ def gpus(ask: Ask) -> str:
         match = re.fullmatch(r"(?:[A-Za-z0-9_.-]+:)?(\d{1,10})", part, re.ASCII)
         if match is None or int(match[1]) > LARGEST:
             raise ask.wrong(
-                f"must be a number of GPUs, not {ask.text!r}.",
+                f"must be a number of GPUs, not {shown(ask.text)}.",
                 "Write 2, or the model and the number, such as a100:2.",
             )
     return ",".join(f"gres/gpu:{part}" for part in parts)
@@ -43,7 +44,7 @@ def per_task(gpus: str) -> str:
 
 def cpus_per_task(ask: Ask) -> Properties:
     cpus = count(ask, most=SMALL)
-    # All three are what sbatch sends. Without the flag a job may get more CPUs than it asked for.
+    # All three are what sbatch sends for --cpus-per-task.
     return {
         "cpus_per_task": cpus,
         "tres_per_task": f"cpu={cpus}",

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from clusterra.core.errors import Invalid
+from clusterra.core.quote import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +90,8 @@ def wish_from(body: Mapping[str, Any]) -> JobWish:
     for name, value in (body.get("env") or {}).items():
         if not isinstance(value, str):
             raise Invalid(
-                f"env holds {shown(value)} for {name}; every value must be text.",
-                hint=f'Put it in quotes: "{name}": "{value}".',
+                f"env holds {shown(value)} for {shown(name)}; every value must be text.",
+                hint="Put the value in quotes.",
                 at="env",
             )
     if body.get("script") is None:
@@ -104,22 +105,10 @@ def wish_from(body: Mapping[str, Any]) -> JobWish:
 
 
 def unknown_field(name: str, known: typing.Iterable[str]) -> Invalid:
-    near = get_close_matches(str(name), list(known), n=1)
+    near = get_close_matches(name, list(known), n=1)
     return Invalid(
-        f"There is no field {name}.",
+        f"There is no field {shown(name)}.",
         hint=f"Did you mean {near[0]}?" if near else f"The fields are: {', '.join(known)}.",
         code="unknown-field",
-        at=str(name),
+        at=shown(name).strip('"'),
     )
-
-
-def shown(value: Any) -> str:
-    """Show a value as its sender wrote it, but not at any length."""
-    text = {True: "true", False: "false", None: "null"}.get(value) if _is_word(value) else None
-    if text is None:
-        text = f'"{value}"' if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _is_word(value: Any) -> bool:
-    return value is None or isinstance(value, bool)

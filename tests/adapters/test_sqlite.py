@@ -1,0 +1,118 @@
+"""What only the SQLite store promises: it survives, and it says when it cannot."""
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.errors import Refused
+from clusterra.core.events.event import Draft
+from tests.builders import NOON, a_job
+
+HELLO = Draft(type="cluster.connected", at=NOON, actor="system:test", data={})
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.core.change import Change
+from tests.adapters.test_sqlite import HELLO
+from tests.builders import a_job
+
+async def write(store, lane):
+    for number in range(10**9):
+        job = a_job(number * 10 + lane + 1)
+        head = await store.commit("lab", Change(events=[HELLO], jobs=[job]))
+        print(head, job.id, flush=True)
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]))
+    await asyncio.gather(*(write(store, lane) for lane in range(8)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("after", [1, 40, 200])
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "clusterra.db"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+    assert writer.stdout is not None
+    lines = [writer.stdout.readline() for _ in range(after)]
+    writer.send_signal(signal.SIGKILL)
+    lines += writer.stdout.readlines()
+    writer.stdout.close()
+    writer.wait()
+    acknowledged = [tuple(map(int, line.split())) for line in lines if line.count(" ") == 1]
+
+    async def story() -> None:
+        store = SqliteStore(path)
+        events = await store.events("lab", limit=10**6)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert len(events) >= max(head for head, _ in acknowledged)
+        for _, job_id in acknowledged[-20:]:
+            assert await store.job("lab", job_id) is not None
+        store.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
+    counter: Kind[int] = Kind("counter", int)
+
+    async def story() -> None:
+        first = SqliteStore(tmp_path / "clusterra.db")
+        await first.commit(
+            "lab",
+            Change(puts=[Record(kind=counter, id="a", value=5)], jobs=[a_job()], events=[HELLO]),
+        )
+        first.close()
+
+        second = SqliteStore(tmp_path / "clusterra.db")
+        assert (await second.get(counter, "a", default=0)).value == 5
+        assert await second.job("lab", 1) == a_job()
+        assert [event.draft for event in await second.events("lab")] == [HELLO]
+        second.close()
+
+    asyncio.run(story())
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clusterra.db"
+    SqliteStore(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("pragma user_version = 99")
+    db.close()
+
+    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 1"):
+        SqliteStore(path)
+
+
+def test_a_database_that_cannot_be_written_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "clusterra.db"
+
+    async def story() -> None:
+        store = SqliteStore(path)
+        with sqlite3.connect(path) as db:
+            db.execute(
+                "create trigger full before insert on event begin select raise(abort, 'disk full'); end"
+            )
+        db.close()
+        with pytest.raises(Refused, match="disk full"):
+            await store.commit("lab", Change(events=[HELLO], jobs=[a_job()]))
+
+        assert await store.job("lab", 1) is None
+        store.close()
+
+    asyncio.run(story())

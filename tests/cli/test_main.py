@@ -1,0 +1,115 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clusterra import __version__
+from clusterra.cli.main import COMMANDS, cli
+from tests.cli.conftest import Terminal
+from tests.cli.world import FakeApi
+
+HEAVY = ("aiohttp", "fastapi", "starlette", "uvicorn", "asyncio", "pydantic", "structlog")
+
+
+def python(*arguments: str) -> str:
+    # Only our own search path: a plugin that imports asyncio at start-up is not ours to judge.
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "module", ["clusterra.cli.main", "clusterra.cli.jobs.list", "clusterra.cli.jobs.submit"]
+)
+def test_the_terminal_loads_no_server(module: str) -> None:
+    script = f"import {module}, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
+
+    assert python("-c", script) == "[]\n"
+
+
+def test_help_names_every_command_without_loading_any() -> None:
+    script = "import sys; from clusterra.cli.main import main\ntry: main()\nfinally: "
+    script += "print([m for m in sys.modules if m.startswith('clusterra.local')])"
+
+    told = python("-c", script, "--help")
+
+    assert all(f"  {name} " in told for name in COMMANDS)
+    assert told.endswith("[]\n")
+
+
+def test_version_is_said() -> None:
+    assert python("-m", "clusterra", "--version") == f"clusterra {__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(shell: str) -> None:
+    result = CliRunner().invoke(cli, ["completion", shell])
+
+    assert result.exit_code == 0
+    assert f"_CLUSTERRA_COMPLETE={shell}_complete" in result.stdout
+
+
+def completions(line: str) -> list[str]:
+    words = line.split(" ")
+    asked = {
+        "_CLUSTERRA_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    told = CliRunner().invoke(cli, [], prog_name="clusterra", env=asked).stdout
+    return [each.partition(",")[2] for each in told.splitlines()]
+
+
+def test_commands_and_options_are_completed() -> None:
+    assert completions("clusterra jo") == ["jobs"]
+    assert completions("clusterra jobs re") == ["release", "requeue"]
+    assert "--memory" in completions("clusterra jobs submit --me")
+
+
+def test_a_mistyped_command_names_the_near_one() -> None:
+    result = CliRunner().invoke(cli, ["job", "list"])
+
+    assert result.exit_code == 2
+    assert "jobs" in result.stderr
+
+
+@pytest.mark.enable_socket
+class TestErrorsByKind:
+    def test_no_server_is_five(self, terminal: Terminal, tmp_path: Path) -> None:
+        terminal.environ["CLUSTERRA_URL"] = "http://127.0.0.1:1"
+        assert terminal("jobs", "list").exit_code == 5
+
+        terminal.environ = {"CLUSTERRA_STATE": str(tmp_path)}
+        result = terminal("jobs", "list")
+        assert result.exit_code == 5
+        assert "clusterra up" in result.stderr
+
+    def test_a_wrong_token_is_three_and_never_shown(
+        self, terminal: Terminal, api: FakeApi, tmp_path: Path
+    ) -> None:
+        (tmp_path / "token").write_text("wrong-secret")
+
+        result = terminal("jobs", "list", "--token-file", str(tmp_path / "token"))
+
+        assert result.exit_code == 3
+        assert "wrong-secret" not in result.output
+
+    def test_options_count_before_and_after_the_command(
+        self, terminal: Terminal, api: FakeApi
+    ) -> None:
+        terminal.environ.pop("CLUSTERRA_URL")
+        for words in (
+            ("--url", api.url, "nodes", "list"),
+            ("nodes", "--url", api.url, "list"),
+            ("nodes", "list", "--url", api.url),
+            ("--url", "http://127.0.0.1:1", "nodes", "list", "--url", api.url),
+        ):
+            assert terminal(*words).exit_code == 0, words
