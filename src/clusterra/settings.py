@@ -66,6 +66,12 @@ class EmbeddedSettings:
     single_user: bool = False
     """Every job runs as one Linux user, because the cluster was started without root."""
 
+    largest_cpus: int = 0
+    """CPUs of the largest node there can ever be; a job that wants more is refused. 0 is not known."""
+
+    largest_memory_mib: int = 0
+    """Memory of the largest node there can ever be. 0 is not known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:

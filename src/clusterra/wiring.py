@@ -19,6 +19,7 @@ from clusterra.control.submit import Submitter
 from clusterra.core.clusters import Cluster
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.ids import uuid7
+from clusterra.core.jobs.fit import Largest
 from clusterra.ports import Clock, Store
 from clusterra.settings import ClusterSettings, Settings
 
@@ -108,6 +109,9 @@ def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
         logs=LocalLogs(embedded.root) if embedded else RemoteLogs(),
         user=user,
         account=each.account,
+        largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
+        if embedded and embedded.largest_cpus
+        else None,
     )
 
 

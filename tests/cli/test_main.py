@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from clusterra import __version__
 from clusterra.cli.main import COMMANDS, cli
 from tests.cli.conftest import Terminal
-from tests.cli.world import FakeApi
+from tests.cli.world import TOKEN, FakeApi, a_job, ended, running
 
 HEAVY = ("aiohttp", "fastapi", "starlette", "uvicorn", "asyncio", "pydantic", "structlog")
 
@@ -65,7 +65,7 @@ def completions(line: str) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
     }
     told = CliRunner().invoke(cli, [], prog_name="clusterra", env=asked).stdout
-    return [each.partition(",")[2] for each in told.splitlines()]
+    return [each.partition(",")[2] for each in told.split()]
 
 
 def test_commands_and_options_are_completed() -> None:
@@ -79,6 +79,20 @@ def test_a_mistyped_command_names_the_near_one() -> None:
 
     assert result.exit_code == 2
     assert "jobs" in result.stderr
+
+
+@pytest.mark.enable_socket
+def test_job_ids_are_completed_from_the_server(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLUSTERRA_URL", api.url)
+    monkeypatch.setenv("CLUSTERRA_TOKEN", TOKEN)
+    api.pages = [[running(job_id=44), ended(job_id=41), a_job(job_id=7)]]
+
+    assert completions("clusterra jobs show 4") == ["44", "41"]
+
+    monkeypatch.setenv("CLUSTERRA_URL", "http://127.0.0.1:1")
+    assert completions("clusterra jobs show 4") == []
 
 
 @pytest.mark.enable_socket

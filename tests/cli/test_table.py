@@ -1,9 +1,11 @@
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.cli.jobs.list import COLUMNS, row
-from clusterra.cli.screen import Screen, columns_of, cut_end, cut_middle, tame
+from clusterra.cli.screen import Screen, columns_of, cut_end, cut_middle, screen_of, tame
 from clusterra.cli.table import Cell, Column, table
 from tests.cli.world import NOON, a_job, ended, running
 
@@ -72,3 +74,32 @@ def test_colour_is_there_only_when_wanted(colour: bool, expected: bool) -> None:
     screen = Screen(live=True, colour=colour)
 
     assert ("\x1b[" in "".join(table([Column("A")], [[Cell("x", "red")]], screen))) is expected
+
+
+class Tty(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "no_colour", "live", "colour"),
+    [
+        ({}, False, True, True),
+        ({"NO_COLOR": "1"}, False, True, False),
+        ({}, True, True, False),
+        ({"TERM": "dumb"}, False, False, False),
+    ],
+)
+def test_a_terminal_gets_colour_unless_somebody_says_no(
+    environ: dict[str, str], no_colour: bool, live: bool, colour: bool
+) -> None:
+    screen = screen_of(Tty(), environ | {"COLUMNS": "72"}, no_colour=no_colour)
+
+    assert (screen.live, screen.colour) == (live, colour)
+    assert screen.width == (72 if live else 100)
+
+
+def test_a_pipe_is_plain_and_a_hundred_wide() -> None:
+    screen = screen_of(StringIO(), {"COLUMNS": "72"}, no_colour=False)
+
+    assert (screen.live, screen.colour, screen.width) == (False, False, 100)

@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,11 +198,10 @@ def test_every_letter_belongs_to_one_option_and_every_fate_to_an_option() -> Non
 @given(st.text() | st.text("#SBATCH-='\"\\ \n:nN", max_size=80))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for script in (text, BASH + text, f"{BASH}#SBATCH {text}"):
-        try:
+        with suppress(ClusterraError):
             check_script(script)
+        with suppress(ClusterraError):
             directives(script)
-        except ClusterraError as refusal:
-            assert refusal.hint
 
 
 @given(

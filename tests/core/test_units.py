@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -96,10 +97,8 @@ def test_a_length_of_time_beyond_counting_is_refused_and_does_not_break() -> Non
 @pytest.mark.parametrize("parse", [parse_memory_mib, parse_duration, parse_time_limit])
 @given(written=st.text() | st.from_regex(r"[0-9.:-]{0,40}[a-zA-Z]{0,3}", fullmatch=True))
 def test_anything_at_all_is_read_or_refused(parse: Callable[[str], Any], written: str) -> None:
-    try:
+    with suppress(Invalid):
         parse(written)
-    except Invalid as refusal:
-        assert len(refusal.detail) < 200
 
 
 @given(st.integers(0, LARGEST))

@@ -1,5 +1,6 @@
 """Linux users of a cluster that somebody else runs: they are there, or Slurm says so."""
 
+from clusterra.core.errors import Refused
 from clusterra.ports import Login
 
 
@@ -8,6 +9,12 @@ class RemoteLogins:
         self._home = home
 
     async def ensure(self, name: str) -> Login:
+        if name == "root":
+            raise Refused(
+                "Nobody submits jobs as root.",
+                hint="Start the server with `--user NAME`, or act as a person.",
+                code="user-name",
+            )
         return Login(name=name, home=self._home.replace("{user}", name))
 
     async def directory_missing(self, path: str) -> bool:  # noqa: ARG002

@@ -35,8 +35,8 @@ def status_of(error: errors.ClusterraError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
-def respond(error: errors.ClusterraError) -> Response:
-    status = status_of(error)
+def respond(error: errors.ClusterraError, status: int = 0) -> Response:
+    status = status or status_of(error)
     problem = Problem(
         type=TYPE + error.code,
         title=HTTPStatus(status).phrase,
@@ -64,14 +64,14 @@ async def _ours(_: Request, error: Exception) -> Response:
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        ours = errors.NotFound(
-            f"{request.method} {request.url.path} is not something this server does.",
-            hint="GET /openapi.json lists what it does.",
-            code="method-not-allowed",
+        return respond(
+            errors.NotFound(
+                f"{request.method} {request.url.path} is not something this server does.",
+                hint="GET /openapi.json lists what it does.",
+                code="method-not-allowed",
+            ),
+            error.status_code,
         )
-        response = respond(ours)
-        response.status_code = error.status_code
-        return response
     return respond(
         errors.NotFound(
             f"There is nothing at {request.url.path}.",

@@ -5,6 +5,7 @@
 A test fails while the page and the commands disagree.
 """
 
+import inspect
 from collections.abc import Iterator
 
 import click
@@ -74,7 +75,7 @@ def _command(command: click.Command, context: click.Context, shared: set[str]) -
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"```text\n{context.command_path} {usage}\n```\n"
     if command.help:
-        yield command.help.replace("\b\n", "").strip() + "\n"
+        yield inspect.cleandoc(command.help).replace("\b\n", "") + "\n"
     own = [
         each
         for each in command.params

@@ -4,7 +4,7 @@ Colour is never needed to understand. Nothing here wraps: what does not fit is
 cut, names in the middle, sentences at their end.
 """
 
-import shutil
+import os
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,20 +23,30 @@ class Screen:
     width: int = PIPE_WIDTH
 
     def paint(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
-        if not self.colour or not (colour or bold):
+        if not self.colour or not text or not (colour or bold):
             return text
         return click.style(text, fg=colour, bold=bold or None)
 
     def faint(self, text: str) -> str:
-        return click.style(text, dim=True) if self.colour else text
+        return click.style(text, dim=True) if self.colour and text else text
 
 
 def screen_of(stream: TextIO, environ: Mapping[str, str], *, no_colour: bool) -> Screen:
     live = stream.isatty() and environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if live else PIPE_WIDTH
+    width = _terminal_width(stream, environ) if live else PIPE_WIDTH
     return Screen(
         live=live, colour=live and not no_colour and not environ.get("NO_COLOR"), width=width
     )
+
+
+def _terminal_width(stream: TextIO, environ: Mapping[str, str]) -> int:
+    # shutil's version of this would import four compression libraries (3 ms).
+    if (said := environ.get("COLUMNS", "")).isdecimal() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or PIPE_WIDTH
+    except OSError:
+        return PIPE_WIDTH
 
 
 def say(text: str = "", *, error: bool = False) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
+from clusterra.core.jobs.fit import Largest
 from clusterra.core.seen import Sight, Unseen
 from clusterra.ports import Logins, Logs, Slurm
 
@@ -36,6 +37,9 @@ class Site:
 
     account: str = ""
     """Where people are enrolled before their first job; empty enrols nobody."""
+
+    largest: Largest | None = None
+    """Where it is known; a job that fits on no such node is refused."""
 
     sky: Sky = field(default_factory=Sky)
     enrolled: set[str] = field(default_factory=set)

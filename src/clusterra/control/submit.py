@@ -18,6 +18,7 @@ from clusterra.control.site import Site
 from clusterra.core.access import Caller
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import ClusterraError, Conflict, Refused, Unanswered
+from clusterra.core.jobs.fit import check_fits
 from clusterra.core.jobs.request import Accepted, JobRequest
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Login, Store
@@ -144,6 +145,8 @@ class Submitter:
                 code="no-such-directory",
                 at="workdir",
             )
+        if self.site.largest is not None:
+            check_fits(request, self.site.largest)
         wanted, partitions = request.properties.get("partition"), self.site.sky.partitions
         if wanted and isinstance(partitions, Seen):
             names = [each.name for each in partitions.value]

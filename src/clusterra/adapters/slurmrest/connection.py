@@ -50,6 +50,10 @@ class LastWord(ResponseHandler):
         return ours
 
 
+def _last_word(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return LastWord(loop)
+
+
 def connector(socket: str, *, connections: int, idle_seconds: float) -> aiohttp.BaseConnector:
     """Return a pool of such connections, over TCP or to a Unix socket."""
     made: aiohttp.BaseConnector = (
@@ -57,8 +61,6 @@ def connector(socket: str, *, connections: int, idle_seconds: float) -> aiohttp.
         if socket
         else aiohttp.TCPConnector(limit=connections, keepalive_timeout=idle_seconds)
     )
-    protocol: functools.partial[ResponseHandler] = functools.partial(
-        LastWord, loop=asyncio.get_running_loop()
-    )
-    made._factory = protocol  # noqa: SLF001  (see above)
+    loop = asyncio.get_running_loop()
+    made._factory = functools.partial(_last_word, loop=loop)  # noqa: SLF001  (see above)
     return made

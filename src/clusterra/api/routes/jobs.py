@@ -25,6 +25,7 @@ from clusterra.core.jobs.compose import compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.language import parse
 from clusterra.core.jobs.request import JobEdit, JobRequest
+from clusterra.core.jobs.script import remarks
 from clusterra.core.units import parse_time_limit
 from clusterra.ports import Login
 from clusterra.wire.jobs import (
@@ -85,7 +86,10 @@ async def submit(request: Request, cluster: str) -> Response:
     done = await plane.submitters[cluster].submit(make, caller, body=raw, key=key)
     made = done.submission
     accepted = JobAccepted(
-        job_id=made.job_id, run_id=made.run_id, user=made.user, warnings=list(made.warnings)
+        job_id=made.job_id,
+        run_id=made.run_id,
+        user=made.user,
+        warnings=[*(remarks(wish.script) if wish else ()), *made.warnings],
     )
     headers = {"location": f"/v1/clusters/{cluster}/jobs/{made.job_id}"}
     if done.repeated:

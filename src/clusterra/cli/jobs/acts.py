@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from clusterra.cli.failures import complain, exit_code
+from clusterra.cli.jobs.naming import complete
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say
 from clusterra.cli.session import Session
@@ -43,7 +44,7 @@ def each_job(
 def _act(name: str, sentence: str, done: str) -> click.Command:
     @click.command(name, help=sentence)
     @server_options
-    @click.argument("job_ids", nargs=-1, required=True, metavar="JOB...")
+    @click.argument("job_ids", nargs=-1, required=True, metavar="JOB...", shell_complete=complete)
     @json_option
     @pass_session
     def command(session: Session, *, job_ids: tuple[str, ...], as_json: bool) -> None:
@@ -73,7 +74,7 @@ requeue = _act(
 
 @click.command()
 @server_options
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete)
 @click.option("--name", help="New name.")
 @click.option("--time", metavar="TIME", help="New time limit: 2h, 1:30:00, unlimited.")
 @click.option("--priority", type=int, metavar="N", help="New priority; larger starts earlier.")

@@ -34,18 +34,20 @@ _ASKING: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--hold",), {"is_flag": True, "default": None, "help": "Submit it held."}),
     (("--exclusive",), {"is_flag": True, "default": None, "help": "Share its nodes with nobody."}),
     (("--comment",), {"metavar": "TEXT", "help": "A remark kept with the job."}),
+    (
+        ("--idempotency-key", "key"),
+        {
+            "metavar": "KEY",
+            "help": "Name this submission: repeated with the same key it makes no second job.",
+        },
+    ),
 )
 
 
 def asking_options(function: F) -> F:
     for names, settings in reversed(_ASKING):
         click.option(*names, **settings)(function)
-    return click.option(
-        "--idempotency-key",
-        "key",
-        metavar="KEY",
-        help="Name this submission: repeated with the same key it makes no second job.",
-    )(function)
+    return function
 
 
 def submission(script: str, asked: dict[str, Any]) -> SubmitJob:

@@ -7,6 +7,7 @@ import click
 from clusterra.cli.amounts import count
 from clusterra.cli.failures import pointed
 from clusterra.cli.jobs.acts import each_job
+from clusterra.cli.jobs.naming import complete
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
@@ -19,7 +20,7 @@ _NAMED = 10
 
 @click.command()
 @server_options
-@click.argument("job_ids", nargs=-1, metavar="JOB...")
+@click.argument("job_ids", nargs=-1, metavar="[JOB]...", shell_complete=complete)
 @click.option("--query", metavar="QUERY", help="Cancel every live job this finds.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="With --query: only count them.")

@@ -96,8 +96,8 @@ class Follower:
 
     def array(self, array: str, *, as_json: bool) -> int:
         """Follow every task; the code is 0 if all completed, else that of the first that did not."""
-        while (note := self._array_note(array)) is not None:
-            self._rest(state_words("RUNNING"), note, self._began)
+        while (progress := self._array_progress(array)) is not None:
+            self._rest(*progress, self._began)
         self._line.stop()
         tasks = self._tasks(array, as_json=as_json)
         bad = [task for task in tasks if own_code(task)]
@@ -121,7 +121,7 @@ class Follower:
         query = f"array:{array}"
         return self._ask(lambda: ask(self._cluster, query, sort="id", limit=200, cursor=cursor))
 
-    def _array_note(self, array: str) -> str | None:
+    def _array_progress(self, array: str) -> tuple[StateWords, str] | None:
         """Say how far the array is; None when none of its tasks is left to wait for."""
         ask = self._session.client.jobs
         live = self._ask(lambda: ask(self._cluster, f"array:{array} state:live", limit=200))
@@ -129,12 +129,14 @@ class Follower:
         if live.total == 0 and ended:
             return None
         waiting = [job.label for job in live.jobs if job.state == "PENDING"]
+        started = live.total - len(waiting)
         parts = (
-            f"{live.total - len(waiting)} running",
+            f"{started} running" if started else "",
             f"waiting: {', '.join(waiting)}" if waiting else "",
-            f"{ended} ended",
+            f"{ended} ended" if ended else "",
         )
-        return " · ".join(part for part in parts if part)
+        words = state_words("RUNNING" if started else "PENDING")
+        return words, " · ".join(part for part in parts if part)
 
     def _tell_end(self, job: JobView) -> None:
         shown = show_output(self._session, self._cluster, job)

@@ -2,6 +2,7 @@
 
 import click
 
+from clusterra.cli.jobs.naming import complete
 from clusterra.cli.jobs.output import last_lines
 from clusterra.cli.jobs.telling import has_ended
 from clusterra.cli.options import pass_session, server_options
@@ -18,7 +19,7 @@ _BYTES_PER_LINE = 200
 
 @click.command()
 @server_options
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete)
 @click.option("--follow", "-f", is_flag=True, help="Go on as it is written, until the job ends.")
 @click.option(
     "--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N lines, to begin with."

@@ -5,6 +5,7 @@ from datetime import datetime
 import click
 
 from clusterra.cli.amounts import duration, moment
+from clusterra.cli.jobs.naming import complete
 from clusterra.cli.jobs.output import last_lines
 from clusterra.cli.jobs.telling import (
     asked,
@@ -31,7 +32,7 @@ _GLIMPSE_LINES = 5
 
 @click.command()
 @server_options
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete)
 @json_option
 @pass_session
 def show(session: Session, *, job_id: str, as_json: bool) -> None:

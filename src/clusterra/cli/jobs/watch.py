@@ -10,6 +10,7 @@ import click
 from clusterra.cli.failures import pointed
 from clusterra.cli.jobs.follow import wait_for
 from clusterra.cli.jobs.list import listing
+from clusterra.cli.jobs.naming import complete
 from clusterra.cli.jobs.telling import ending, has_ended, remark
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
@@ -29,7 +30,7 @@ _REST_OF_SCREEN = "\x1b[J"
 
 @click.command()
 @server_options
-@click.argument("job", required=False)
+@click.argument("job", required=False, shell_complete=complete)
 @click.option("--query", default="", metavar="QUERY", help="Without JOB: which jobs. [state:live]")
 @json_option
 @pass_session

@@ -202,8 +202,8 @@ def moment(ask: Ask, *, now: datetime) -> int | str:
             sign, number, unit = relative.groups()
             seconds = int(number or 0) * _UNITS[(unit or "s")[0]]
             return _epoch(now + timedelta(seconds=-seconds if sign == "-" else seconds))
-        if written.lower().startswith("uts") and written[3:].isascii() and written[3:].isdigit():
-            return min(int(written[3:15]), LARGEST)
+        if re.fullmatch(r"uts\d{1,10}", written.lower(), re.ASCII):
+            return int(written[3:])
         if _WALL_CLOCK.fullmatch(written):
             return written
         absolute = datetime.fromisoformat(written)

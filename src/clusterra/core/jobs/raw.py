@@ -185,8 +185,6 @@ def _checked(name: str, value: Any, max_array: int | None) -> Any:
 
 
 def _plain(ask: Ask) -> str:
-    if ask.option == "comment":
-        return ask.text
     written = text(ask, longest=4096 if ask.option in _PATHS else 1024)
     if ask.option == "current_working_directory" and not written.startswith("/"):
         raise _wrong(

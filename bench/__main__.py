@@ -1,0 +1,71 @@
+"""`python -m bench [name]`: measure, print one line per figure, write bench/report.json.
+
+    name  ours  beside  ratio  goal  met|short
+
+A capability adds its figures to the table below.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figure import Figure, Row
+from bench.figures import decode, listing, memory, start, submit, terminal, viewers
+from bench.processes import stoppable
+from bench.stage import Stage
+
+REPORT = Path(__file__).with_name("report.json")
+
+# What needs the fifty thousand jobs comes first, while their first sync is fresh; building a
+# root file system, which keeps the whole machine busy, comes last.
+FIGURES = (
+    Figure(rows=("decode",), measure=decode.decode),
+    Figure(rows=("memory-50k", "memory-first-sync", "first-sync"), measure=memory.memory),
+    Figure(rows=("list-page", "list-bytes"), measure=listing.first_page),
+    Figure(rows=("search",), measure=listing.search),
+    Figure(rows=("viewers",), measure=viewers.viewers),
+    Figure(rows=("cli-list",), measure=terminal.cli_list),
+    Figure(rows=("idle-bytes",), measure=viewers.idle),
+    Figure(rows=("up-warm",), measure=start.warm),
+    Figure(rows=("submit-latency",), measure=submit.latency),
+    Figure(rows=("submit-throughput",), measure=submit.throughput),
+    Figure(rows=("up-first",), measure=start.first),
+)
+NAMES = tuple(name for figure in FIGURES for name in figure.rows)
+
+
+def measured(stage: Stage, wanted: set[str], failed: list[str]) -> Iterator[Row]:
+    """Yield the rows asked for; a figure that cannot be measured does not hide the others."""
+    for figure in FIGURES:
+        if not wanted.intersection(figure.rows):
+            continue
+        try:
+            for row in figure.measure(stage):
+                if row.name in wanted:
+                    yield row
+        except Exception as error:  # noqa: BLE001 - whatever it was, the others can be measured
+            failed.extend(figure.rows)
+            print(f"{figure.rows[0]}: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Clusterra.")
+    parser.add_argument("name", nargs="?", choices=NAMES, help="only this figure")
+    only = parser.parse_args().name
+    failed: list[str] = []
+    rows: list[Row] = []
+    with stoppable(), Stage() as stage:
+        for row in measured(stage, {only} if only else set(NAMES), failed):
+            print(row.line(), flush=True)
+            rows.append(row)
+    REPORT.write_text(json.dumps([row.record() for row in rows], indent=1, ensure_ascii=False))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

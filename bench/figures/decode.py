@@ -1,0 +1,52 @@
+"""Reading slurmrestd's list of jobs, without the network."""
+
+import json
+from collections.abc import Iterator
+from statistics import median
+
+from bench.figure import Goal, Row
+from bench.inflate import Queue
+from bench.stage import Stage
+from bench.timing import seconds
+from clusterra.adapters.slurmrest.client import CHUNK
+from clusterra.adapters.slurmrest.decode import read
+from clusterra.adapters.slurmrest.duplicates import Newest
+from clusterra.adapters.slurmrest.jobs import JobInfo, job
+from clusterra.adapters.slurmrest.stream import Elements
+from clusterra.core.jobs.job import Job
+
+JOBS = 2_500
+ROUNDS = 5
+PER = 10_000
+
+
+def decode(_: Stage) -> Iterator[Row]:
+    reply = b"".join(Queue(jobs=JOBS, job_bytes=8_000).reply())
+    chunks = [reply[at : at + CHUNK] for at in range(0, len(reply), CHUNK)]
+    assert _jobs(chunks) == JOBS
+    ours, whole = [], []
+    for _round in range(ROUNDS):
+        ours.append(seconds(lambda: _jobs(chunks)))
+        whole.append(seconds(lambda: json.loads(reply)))
+    yield Row(
+        name="decode",
+        what="seconds for 10,000 jobs of 8 kB, from the bytes as they arrive to jobs",
+        ours=median(ours) * PER / JOBS,
+        unit="s",
+        beside=median(whole) * PER / JOBS,
+        beside_what="json.loads of the same bytes, all at once",
+        goal=Goal(bound=0.25),
+    )
+
+
+def _jobs(chunks: list[bytes]) -> int:
+    """Do what the adapter does with a list, and count the jobs; none of them is kept."""
+    elements: Elements[Job] = Elements(
+        "jobs", lambda data: job(read(data, JobInfo), output_patterns=True)
+    )
+    seen = Newest()
+    found = 0
+    for chunk in chunks:
+        found += sum(seen.is_news(each) for each in elements.feed(chunk))
+    last, _ = elements.finish()
+    return found + sum(map(seen.is_news, last))

@@ -1,0 +1,80 @@
+"""The list of jobs, as a page asks for it: the first page, and a search."""
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from urllib.parse import quote
+
+from bench.figure import Goal, Row
+from bench.keepalive import KeepAlive
+from bench.stage import Stage
+from bench.timing import paced, percentile
+
+CALLS = 400
+EVERY = 0.025
+"""Seconds between two calls: ten seconds in all, in which the queue is looked at five times."""
+
+PAGE = 50
+SEARCHES = (
+    "nowhere-to-be-found",  # free text that no job has: every one is read
+    "resnet",
+    "user:user07 state:failed",
+    "state:pending cpus>=32",
+    "cpus>=64",
+    "slab user:user1*",
+)
+
+
+def first_page(stage: Stage) -> Iterator[Row]:
+    plane = stage.large.plane
+    path = f"{plane.jobs}?limit={PAGE}"
+    with plane.client() as client:
+        health = p95_ms(client, ["/healthz"])
+        ours = p95_ms(client, [path])
+        size = len(client.get(path).body)
+    with KeepAlive(stage.large.slurm.url) as slurm:
+        job = len(slurm.get("/slurm/v0.0.45/job/1000001").body)
+    yield Row(
+        name="list-page",
+        what="p95 of the first page of 50,000 jobs",
+        ours=ours,
+        unit="ms",
+        beside=health,
+        beside_what="p95 of /healthz of the same server",
+        goal=Goal(bound=15),
+    )
+    yield Row(
+        name="list-bytes",
+        what="size of that page of 50 jobs",
+        ours=size / 1e3,
+        unit="KB",
+        beside=PAGE * job / 1e3,
+        beside_what="the same 50 jobs as slurmrestd sends them",
+        goal=Goal(bound=60),
+    )
+
+
+def search(stage: Stage) -> Iterator[Row]:
+    plane = stage.large.plane
+    paths = [f"{plane.jobs}?limit={PAGE}&q={quote(words)}" for words in SEARCHES]
+    with plane.client() as client:
+        health = p95_ms(client, ["/healthz"])
+        ours = p95_ms(client, paths)
+    yield Row(
+        name="search",
+        what="p95 over searches of 50,000 jobs, some that match nothing and some that match many",
+        ours=ours,
+        unit="ms",
+        beside=health,
+        beside_what="p95 of /healthz of the same server",
+        goal=Goal(bound=30),
+    )
+
+
+def p95_ms(client: KeepAlive, paths: list[str]) -> float:
+    def ask(path: str) -> None:
+        answer = client.get(path)
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.status} {answer.body.decode()}")
+
+    calls = [lambda path=path: ask(path) for path in islice(cycle(paths), CALLS)]
+    return percentile(paced(calls, every=EVERY), 95) * 1e3
