@@ -154,6 +154,7 @@ def trimmed(body: bytes, scene: Scene) -> bytes:
         ]
     for node in reply.get("nodes") or ():
         node["hostname"], node["operating_system"] = "localhost", "Linux"
+    reply.pop("slurm_conf", None)  # only what is beside it is asked for
     if "meta" in reply:
         reply["meta"]["client"]["source"] = "localhost"
     text = json.dumps(reply, indent=2) if pretty else json.dumps(reply, separators=(",", ":"))

@@ -56,6 +56,11 @@ class Door:
             await self._app(scope, receive, sending)
         except Unauthenticated as error:
             await problems.respond(error)(scope, receive, sending)
+        except Exception:
+            # The framework has answered and logged it, and raises it once more for servers
+            # that have not.
+            if status != 500:
+                raise
         finally:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.note(route, scope["method"], status, time.perf_counter() - began)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+import structlog
+
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
 from clusterra.core.change import Change, Kind, Record
@@ -22,6 +24,8 @@ from clusterra.core.jobs.fit import check_fits
 from clusterra.core.jobs.request import Accepted, JobRequest
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Login, Store
+
+log = structlog.get_logger()
 
 SETTLED_AFTER = timedelta(seconds=10)
 """How long after an unanswered request Slurm may still be taking it in."""
@@ -66,7 +70,8 @@ class Submitter:
     clock: Clock
     new_run_id: Callable[[], str]
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
-    _confirming: set[asyncio.Task[int]] = field(default_factory=set)
+    _noting: dict[str, asyncio.Task[int]] = field(default_factory=dict)
+    """Outcomes on their way to the store, by record."""
 
     async def submit(
         self, compose: Compose, caller: Caller, *, body: bytes, key: str = ""
@@ -95,9 +100,12 @@ class Submitter:
 
     async def settle(self) -> None:
         """Wait until everything accepted has been recorded, before the store is closed."""
-        await asyncio.gather(*self._confirming, *self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*self._noting.values(), return_exceptions=True)
 
     async def _act_once(self, id: str, intent: Submission, compose: Compose) -> Submitted:
+        if id in self._noting:
+            await self._noting[id]
         record = await self.store.get(SUBMISSION, id, default=intent)
         if not record.version or record.value.outcome is Outcome.REFUSED:
             return await self._act(replace(record, value=intent), compose)
@@ -171,9 +179,14 @@ class Submitter:
         """Record an outcome without keeping the caller waiting: if this is lost, the intent
         is on disk and the job carries its run id."""
         task = asyncio.create_task(self.store.commit(self.site.cluster.id, Change(puts=[record])))
-        self._confirming.add(task)
-        task.add_done_callback(self._confirming.discard)
+        self._noting[record.id] = task
+        task.add_done_callback(lambda done: self._noted(record, done))
         return record
+
+    def _noted(self, record: Record[Submission], done: "asyncio.Task[int]") -> None:
+        self._noting.pop(record.id, None)
+        if not done.cancelled() and (error := done.exception()):
+            log.warning("submission.not_noted", run=record.value.run_id, why=str(error))
 
     async def _find(self, intent: Submission) -> int | None:
         """Return the job that an unconfirmed submission became, if it became one."""

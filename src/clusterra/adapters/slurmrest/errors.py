@@ -349,6 +349,14 @@ MEANINGS: dict[int, Meaning] = {
         "Give at least PATH, as a list of NAME=value.",
         at="environment",
     ),
+    2019: Meaning(
+        Refused,
+        "script-not-stored",
+        "slurmctld could not store the job's script and environment.",
+        "Give it an environment with at least PATH: 24.11 says this when there is none. If it has "
+        "one, slurmctld's disk may be full.",
+        at="environment",
+    ),
     2009: Meaning(
         Invalid, "no-script", "There is no script to run.", "Give a script.", at="script"
     ),

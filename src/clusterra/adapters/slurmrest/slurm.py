@@ -14,7 +14,6 @@ The traps, each met on a real server:
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
-import signal as signals
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -41,6 +40,7 @@ from clusterra.adapters.slurmrest.decode import Amount, Envelope, moment, read, 
 from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.errors import Act, Complaint, explain
 from clusterra.adapters.slurmrest.jobs import JobInfo, JobsReply, job
+from clusterra.adapters.slurmrest.signals import known_signal
 from clusterra.adapters.slurmrest.states import StatesReply, marks
 from clusterra.adapters.slurmrest.stream import Piece
 from clusterra.adapters.slurmrest.submission import accepted, read_submission
@@ -48,7 +48,6 @@ from clusterra.adapters.slurmrest.tokens import Tokens
 from clusterra.core.clusters import Node, Partition, SlurmInfo
 from clusterra.core.errors import (
     Forbidden,
-    Invalid,
     NotFound,
     Refused,
     Unanswered,
@@ -192,7 +191,7 @@ class SlurmRest:
         )
 
     async def cancel(self, id: int, *, user: str | None, signal: str = "") -> None:
-        query = [("signal", _known_signal(signal))] if signal else []
+        query = [("signal", known_signal(signal))] if signal else []
         reply = await self._slurm.act("DELETE", f"/slurm/{{v}}/job/{id}", user=user, query=query)
         asked = {"job": id, "user": user or self._service_user}
         result = self._slurm.settled(reply, Failures, Act.CHANGE, asked)
@@ -297,17 +296,3 @@ class SlurmRest:
         return any(
             each.user == user and each.account == account for each in found.associations or ()
         )
-
-
-def _known_signal(name: str) -> str:
-    """Return the signal as Slurm knows it; never let it see one it does not know."""
-    word = name.strip().upper().removeprefix("SIG")
-    try:
-        found = signals.Signals(int(word)) if word.isdigit() else signals.Signals[f"SIG{word}"]
-    except (KeyError, ValueError):
-        raise Invalid(
-            f"There is no signal {name!r}.",
-            hint="Use a name such as TERM, KILL, INT or USR1.",
-            at="signal",
-        ) from None
-    return found.name

@@ -1,0 +1,238 @@
+"""A Slurm in a dict, for tests and for reading about.
+
+It keeps the promises of the port and schedules nothing: jobs wait until a test moves
+them on. It can be cut off (`reachable`), can lose the answer to a submission, and
+counts how often it was asked, which is how the load we put on a Slurm is tested.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from clusterra.adapters.slurmrest.signals import known_signal
+from clusterra.core.clusters import Node, Partition, SlurmInfo
+from clusterra.core.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
+from clusterra.core.jobs import comment
+from clusterra.core.jobs.job import Job, JobState
+from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.ports import Clock
+
+OPERATORS = frozenset({None, "root"})
+HELD = "JobHeldUser"
+
+
+class MemorySlurm:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        nodes: Sequence[Node] = (Node(name="w1", state="IDLE", cpus=8, memory_mib=16000),),
+        partitions: Sequence[Partition] = (Partition(name="main", state="UP", default=True),),
+    ) -> None:
+        self._clock = clock
+        self._nodes = list(nodes)
+        self._partitions = list(partitions)
+        self._live: dict[int, Job] = {}
+        self._past: dict[int, Job] = {}
+        self._booted_at = clock.now()
+        self.enrolled: set[tuple[str, str]] = set()
+        self.reachable = True
+        self.loses_answers = False
+        """Take submissions and go silent, as a server that dies at the wrong moment does."""
+        self.asked: Counter[str] = Counter()
+
+    # What a test does to it.
+
+    def move(self, id: int, state: JobState, **changes: Any) -> Job:
+        """Bring a job into a state, with the times and places that go with it."""
+        job, now = self._live[id], self._clock.now()
+        facts: dict[str, Any] = {"state": state, "reason": ""}
+        if state is not JobState.PENDING and job.started_at is None and not state.ended:
+            facts |= {"started_at": now, "nodes": self._nodes[0].name}
+        if state.ended:
+            facts |= {"ended_at": now, "exit_code": 0 if job.started_at else None}
+        self._live[id] = self._past[id] = replace(job, **{**facts, **changes})
+        return self._live[id]
+
+    def forget(self, id: int) -> None:
+        """Drop an ended job, as slurmctld does after a while; accounting keeps it."""
+        del self._live[id]
+
+    def restart(self) -> None:
+        self._booted_at = self._clock.now()
+
+    # The port.
+
+    async def about(self) -> SlurmInfo:
+        self._ask("about")
+        return SlurmInfo(
+            version="26.05.0",
+            api_version="v0.0.45",
+            cluster_name="memory",
+            accounting=True,
+            booted_at=self._booted_at,
+        )
+
+    async def states(self) -> Mapping[int, str]:
+        self._ask("states")
+        return {job.id: "+".join((job.state, *job.flags)) for job in self._live.values()}
+
+    async def all_jobs(self) -> AsyncIterator[Job]:
+        self._ask("all_jobs")
+        for job in list(self._live.values()):
+            yield job
+
+    async def job(self, id: int) -> Sequence[Job]:
+        self._ask("job")
+        return [job for job in self._live.values() if id in (job.id, job.array_id)]
+
+    async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
+        self._ask("accounted")
+        return [job for job in self._past.values() if {job.id, job.array_id} & set(ids)]
+
+    async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
+        self._ask("history")
+        for job in list(self._past.values()):
+            if job.submitted_at <= until and (job.ended_at or until) >= since:
+                yield job
+
+    async def nodes(self) -> Sequence[Node]:
+        self._ask("nodes")
+        return list(self._nodes)
+
+    async def partitions(self) -> Sequence[Partition]:
+        self._ask("partitions")
+        return list(self._partitions)
+
+    async def submit(self, request: JobRequest, *, user: str) -> Accepted:
+        self._ask("submit")
+        job = self._new(request, user)
+        self._live[job.id] = self._past[job.id] = job
+        if self.loses_answers:
+            raise Unanswered("Slurm took the job and went silent.", hint="Look for it.")
+        return Accepted(job_id=job.id)
+
+    async def cancel(self, id: int, *, user: str | None, signal: str = "") -> None:
+        name = known_signal(signal) if signal else "SIGKILL"
+        self._ask("cancel")
+        job = self._changeable(id, user)
+        if name in ("SIGKILL", "SIGTERM"):
+            self.move(job.id, JobState.CANCELLED, exit_code=None)
+
+    async def edit(self, id: int, edit: JobEdit, *, user: str | None) -> None:
+        self._ask("edit")
+        job = self._changeable(id, user)
+        if edit.priority is not None and user not in OPERATORS:
+            raise Forbidden(f"Slurm does not let {user} do this.", code="not-your-job")
+        changes: dict[str, Any] = {}
+        if edit.name is not None:
+            changes["name"] = edit.name
+        if edit.time_limit_minutes is not None:
+            changes["time_limit_minutes"] = edit.time_limit_minutes
+        if edit.priority is not None:
+            changes["priority"] = edit.priority
+        if edit.hold is not None and job.state is JobState.PENDING:
+            changes |= {"reason": HELD if edit.hold else "", "priority": 0 if edit.hold else 1}
+        self._live[id] = self._past[id] = replace(job, **changes)
+
+    async def requeue(self, id: int, *, user: str | None) -> None:
+        self._ask("requeue")
+        job = self._owned(id, user)
+        if job.state is JobState.PENDING:
+            raise Conflict(f"Job {id} is waiting already.", code="job-waiting")
+        self._live[id] = self._past[id] = replace(
+            job,
+            state=JobState.PENDING,
+            submitted_at=self._clock.now(),
+            restarts=job.restarts + 1,
+            nodes="",
+            started_at=None,
+            ended_at=None,
+            exit_code=None,
+            signal=None,
+        )
+
+    async def enroll(self, user: str, account: str) -> None:
+        self._ask("enroll")
+        self.enrolled.add((user, account))
+
+    async def close(self) -> None:
+        return None
+
+    def _ask(self, what: str) -> None:
+        self.asked[what] += 1
+        if not self.reachable:
+            raise Unreachable("Slurm cannot be reached.", hint="Try again later.")
+
+    def _new(self, request: JobRequest, user: str) -> Job:
+        wanted = request.properties
+        partition = wanted.get("partition") or self._partitions[0].name
+        if not request.script.strip():
+            raise Invalid("There is no script to run.", at="script", code="no-script")
+        if partition not in {each.name for each in self._partitions}:
+            raise Refused(
+                f"There is no partition {partition} on this cluster.",
+                code="unknown-partition",
+                at="partition",
+            )
+        id = max(self._past, default=0) + 1
+        now = self._clock.now()
+        run_id, note = comment.read(str(wanted.get("comment", "")))
+        array = str(wanted.get("array") or "")
+        work_dir = str(wanted.get("current_working_directory", ""))
+        output = f"{work_dir}/slurm-{id}.out"
+        return Job(
+            id=id,
+            born_at=now,
+            submitted_at=now,
+            state=JobState.PENDING,
+            reason=HELD if wanted.get("hold") else "",
+            name=str(wanted.get("name", "")),
+            user=user,
+            account=str(wanted.get("account", "")),
+            partition=partition,
+            priority=0 if wanted.get("hold") else 1,
+            cpus=int(wanted.get("minimum_cpus", 1)),
+            nodes_wanted=1,
+            memory_mib=_number(wanted.get("memory_per_node")) or 0,
+            time_limit_minutes=_number(wanted.get("time_limit")),
+            dependency=str(wanted.get("dependency", "")),
+            array_id=id if array else None,
+            array_waiting=array,
+            work_dir=work_dir,
+            stdout=output,
+            stderr=output,
+            run_id=run_id,
+            comment=note,
+        )
+
+    def _owned(self, id: int, user: str | None) -> Job:
+        job = self._live.get(id)
+        if job is None:
+            raise NotFound(f"Slurm knows no job {id}.", code="unknown-job")
+        if user not in OPERATORS and user != job.user:
+            raise Forbidden(f"Slurm does not let {user} do this.", code="not-your-job")
+        return job
+
+    def _changeable(self, id: int, user: str | None) -> Job:
+        job = self._owned(id, user)
+        if job.state.ended:
+            raise Conflict(f"Job {id} has already ended.", code="job-ended")
+        return job
+
+
+def _number(amount: Any) -> int | None:
+    """Read slurmrestd's `{set, number}`, or a plain number."""
+    if isinstance(amount, dict):
+        return int(amount["number"]) if amount.get("set", True) else None
+    return int(amount) if amount is not None else None

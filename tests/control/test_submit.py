@@ -1,0 +1,184 @@
+"""Intent, act, confirm: what a submission survives."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from clusterra.control.submit import SUBMISSION, Outcome, Submitted, Submitter
+from clusterra.core.access import Caller
+from clusterra.core.errors import Conflict, Refused, Unanswered, Unreachable
+from clusterra.core.jobs import comment
+from clusterra.core.jobs.fit import Largest
+from clusterra.core.jobs.request import JobRequest
+from clusterra.ports import Login, Store
+from tests.world import World
+
+ANA = Caller(user="ana")
+
+
+def submitter(world: World) -> Submitter:
+    names = iter(f"run-{n}" for n in range(1, 100))
+    return Submitter(
+        site=world.site, store=world.store, clock=world.clock, new_run_id=lambda: next(names)
+    )
+
+
+async def send(
+    made: Submitter,
+    *,
+    key: str = "",
+    body: bytes = b"{}",
+    caller: Caller = ANA,
+    **properties: object,
+) -> Submitted:
+    def compose(login: Login, run_id: str) -> JobRequest:
+        asked = {"current_working_directory": login.home, "comment": comment.stamp(run_id)}
+        return JobRequest(script="#!/bin/sh\n", properties=asked | properties)
+
+    done = await made.submit(compose, caller, body=body, key=key)
+    await made.settle()
+    return done
+
+
+def test_a_submission_is_recorded_before_and_after_slurm_is_asked(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+
+        done = await send(submitter(world))
+
+        record = await store.get(SUBMISSION, done.submission.run_id, done.submission)
+        assert (record.version, record.value.outcome, record.value.job_id) == (
+            2,
+            Outcome.ACCEPTED,
+            1,
+        )
+        assert world.slurm.enrolled == {("ana", "lab")}
+        assert world.woken == 1
+        [job] = await world.slurm.job(1)
+        assert (job.user, job.run_id, job.work_dir) == ("ana", "run-1", "/home/ana")
+
+    asyncio.run(story())
+
+
+def test_a_person_is_enrolled_once(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+        await send(made)
+        await send(made)
+
+        assert world.slurm.asked["enroll"] == 1
+
+    asyncio.run(story())
+
+
+def test_a_repeated_key_answers_what_the_first_request_came_to(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+        first, at_once = await asyncio.gather(send(made, key="k"), send(made, key="k"))
+        later = await send(made, key="k")
+
+        assert {each.submission.job_id for each in (first, at_once, later)} == {1}
+        assert [first.repeated, at_once.repeated, later.repeated] == [False, True, True]
+        assert world.slurm.asked["submit"] == 1
+
+    asyncio.run(story())
+
+
+def test_a_key_belongs_to_one_request_of_one_person(store: Store) -> None:
+    async def story() -> None:
+        made = submitter(World(store))
+        await send(made, key="k")
+
+        with pytest.raises(Conflict, match="'k' was used for another request"):
+            await send(made, key="k", body=b'{"other": 1}')
+        bens = await send(made, key="k", caller=Caller(user="ben"))
+        assert bens.submission.job_id == 2
+
+    asyncio.run(story())
+
+
+def test_a_lost_answer_is_found_again_and_no_second_job_made(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        world.slurm.loses_answers = True
+        with pytest.raises(Unanswered):
+            await send(submitter(world), key="k")
+        world.slurm.loses_answers = False
+        world.clock.advance(timedelta(minutes=1))
+
+        # A new process: nothing is remembered but what is in the store.
+        done = await send(submitter(world), key="k")
+
+        assert (done.submission.job_id, done.repeated) == (1, True)
+        assert world.slurm.asked["submit"] == 1
+
+    asyncio.run(story())
+
+
+def test_a_request_that_never_reached_slurm_is_made_again(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+        world.slurm.reachable = False
+        world.site.enrolled.add("ana")
+        with pytest.raises(Unreachable):
+            await send(made, key="k")
+        world.slurm.reachable = True
+
+        done = await send(made, key="k")
+
+        assert (done.submission.job_id, done.repeated) == (1, False)
+
+    asyncio.run(story())
+
+
+def test_what_was_refused_may_be_mended_and_sent_again_with_the_same_key(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+        with pytest.raises(Refused, match="There is no partition gpu"):
+            await send(made, key="k", partition="gpu")
+
+        done = await send(made, key="k", body=b'{"mended": 1}')
+
+        assert done.submission.job_id == 1
+
+    asyncio.run(story())
+
+
+def test_an_unknown_partition_is_refused_with_the_known_ones_and_slurm_is_not_asked(
+    store: Store,
+) -> None:
+    async def story() -> None:
+        world = World(store)
+        await world.observer.look()
+
+        with pytest.raises(Refused, match="There is no partition gpu on lab") as caught:
+            await send(submitter(world), partition="gpu")
+
+        assert caught.value.hint == "The partitions are: main."
+        assert world.slurm.asked["submit"] == 0
+
+    asyncio.run(story())
+
+
+def test_a_job_that_no_node_can_ever_hold_is_refused(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        world.site.largest = Largest(cpus=64, memory_mib=1000)
+
+        with pytest.raises(Refused, match="10,000 CPUs"):
+            await send(submitter(world), cpus_per_task=10_000)
+
+    asyncio.run(story())
+
+
+def test_nobody_submits_as_root(store: Store) -> None:
+    async def story() -> None:
+        with pytest.raises(Refused, match="Nobody submits jobs as root"):
+            await send(submitter(World(store)), caller=Caller(user="root"))
+
+    asyncio.run(story())
