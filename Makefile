@@ -2,7 +2,6 @@
 # Each does its own set-up, says what it is doing, and is quick the second time.
 
 PY := .venv/bin/python
-export PYTHONDONTWRITEBYTECODE ?=
 
 .PHONY: help setup dev up down test check fast e2e bench format lock docs clean
 

@@ -48,8 +48,7 @@ def embedded(**environ: str) -> Iterator[Embedded]:
             done = subprocess.run(
                 [*CLUSTERRA, "up", "--detach", "--json", "--port", "0", "--state", state],
                 env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                capture_output=True,
                 text=True,
                 check=False,
             )

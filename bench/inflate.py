@@ -32,8 +32,8 @@ _CPUS = (1, 2, 4, 8, 16, 32, 64)
 _BUSY = ("COMPLETED",) * 11 + ("PENDING",) * 5 + ("FAILED", "CANCELLED", "TIMEOUT", "RUNNING")
 _IDLE = ("COMPLETED",) * 16 + ("FAILED",) * 2 + ("CANCELLED", "TIMEOUT")
 _ARGUMENT = "--export=NONE "
-_KINDS = 140
-"""Enough for every state (20) with every size (7); users, names and accounts go around too."""
+_KINDS = 420
+"""Every state (20) with every size (7), three times, with people and names going around beside."""
 
 
 def recording(name: str) -> dict[str, Any]:
@@ -111,15 +111,16 @@ class Queue:
 def _dressed(template: dict[str, Any], kind: int, state: str) -> dict[str, Any]:
     """Return one kind of job: whose it is, what it wants, how far it got."""
     cpus = _CPUS[kind % len(_CPUS)]
-    user = f"user{kind % 40:02}"
+    user = f"user{kind % 41:02}"
+    name = _NAMES[kind // 7 % len(_NAMES)]
     started = state != "PENDING"
     wanted = f"cpu={cpus},mem={cpus * 4}G,node=1,billing={cpus}"
     time, never = _figure(int(_TIME)), _figure(0)
     home = f"/home/{user}"
     failed = state == "FAILED"
     return template | {
-        "account": f"lab{kind % 12:02}",
-        "command": f"{home}/projects/{_NAMES[kind % len(_NAMES)]}/submit.sh",
+        "account": f"lab{kind % 11:02}",
+        "command": f"{home}/projects/{name}/submit.sh",
         "cpus": _figure(cpus),
         "current_working_directory": f"{home}/projects",
         "eligible_time": time,
@@ -132,7 +133,7 @@ def _dressed(template: dict[str, Any], kind: int, state: str) -> dict[str, Any]:
         "job_id": int(_ID),
         "job_resources": _resources(cpus) if started else None,
         "job_state": [state],
-        "name": f"{_NAMES[kind % len(_NAMES)]}-{_ID.decode()}",
+        "name": f"{name}-{_ID.decode()}",
         "nodes": f"n{kind % 100:04}" if started else "",
         "start_time": time if started else never,
         "state_reason": "None" if started else "Resources",

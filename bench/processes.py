@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +34,10 @@ def scratch() -> Iterator[Path]:
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """Return our environment without settings that somebody has for a cluster of their own."""
+    """Return our environment as an ordinary person's: without settings for another cluster, and
+    with compiled modules kept, which a developer or a container may have turned off."""
     ours = {name: text for name, text in os.environ.items() if not name.startswith("CLUSTERRA_")}
+    ours.pop("PYTHONDONTWRITEBYTECODE", None)
     return ours | more
 
 
@@ -87,6 +89,19 @@ class Replayed:
     def looks(self) -> int:
         return self.counts()[0].get("/slurm/jobs/state", 0)
 
+    def past_read(self) -> None:
+        """Wait until the control plane has read the past, which it does once, in daily pieces."""
+        days, since = 0, time.monotonic()
+
+        def no_more() -> bool:
+            nonlocal days, since
+            read = self.counts()[0].get("/slurmdb/jobs", 0)
+            if read > days:
+                days, since = read, time.monotonic()
+            return days > 0 and time.monotonic() - since > 1
+
+        until(no_more, every=0.1)
+
 
 @contextmanager
 def replay(jobs: int, *, idle: bool = False, nodes: int = 100) -> Iterator[Replayed]:
@@ -129,12 +144,11 @@ class Plane:
 
 
 @contextmanager
-def control_plane(slurm: str, key: Path | None = None, **settings: str) -> Iterator[Plane]:
+def control_plane(slurm: str, *, settings: Mapping[str, str]) -> Iterator[Plane]:
     """Run the control plane in front of a slurmrestd; it may not have seen it yet."""
     with scratch() as home:
-        if key is None:
-            key = home / "jwt_hs256.key"
-            key.write_bytes(os.urandom(32))
+        key = home / "jwt_hs256.key"
+        key.write_bytes(os.urandom(32))
         environ = clean_environment(**settings)
         options = ["--slurm", slurm, "--jwt-key", str(key), "--state", str(home / "state")]
         program = [*CLUSTERRA, "serve", *options, "--port", "0", "--json"]

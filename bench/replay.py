@@ -16,7 +16,7 @@ import copy
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -30,10 +30,10 @@ class Counts:
     """What has been asked so far."""
 
     calls: Counter[str] = field(default_factory=Counter)
-    bytes: int = 0
+    sent: int = 0
 
     def reply(self) -> bytes:
-        return json.dumps({"calls": self.calls, "bytes": self.bytes}).encode()
+        return json.dumps({"calls": self.calls, "bytes": self.sent}).encode()
 
 
 class Replay:
@@ -66,12 +66,12 @@ class Replay:
             return await _write(writer, 200, [self._counts.reply()])
         self._counts.calls[path.replace(f"/{VERSION}", "")] += 1
         if path == f"{CTLD}/jobs":
-            self._counts.bytes += self._queue.length()
+            self._counts.sent += self._queue.length()
             return await _write(writer, 200, self._queue.reply(), self._queue.length())
         found = self._fixed.get(path) or self._one(path)
         if found is None:
             return await _write(writer, 404, [b"Unable find requested URL"], kind="text/plain")
-        self._counts.bytes += len(found)
+        self._counts.sent += len(found)
         return await _write(writer, 200, [found])
 
     def _one(self, path: str) -> bytes | None:
@@ -105,7 +105,7 @@ async def _asked(reader: asyncio.StreamReader) -> str | None:
 async def _write(
     writer: asyncio.StreamWriter,
     status: int,
-    parts: Iterable[bytes] | Iterator[bytes],
+    parts: Iterable[bytes],
     length: int | None = None,
     kind: str = "application/json",
 ) -> None:

@@ -1,7 +1,7 @@
 """Taking the time of many calls, and saying what they were like."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import quantiles
 
 
@@ -15,7 +15,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def paced(calls: list[Callable[[], object]], *, every: float) -> list[float]:
+def paced(calls: Sequence[Callable[[], object]], *, every: float) -> list[float]:
     """Make the calls one after another, one due every so often; return the seconds each took.
 
     Time counts from when a call was due, not from when its turn came: a server that

@@ -41,9 +41,7 @@ def decode(_: Stage) -> Iterator[Row]:
 
 def _jobs(chunks: list[bytes]) -> int:
     """Do what the adapter does with a list, and count the jobs; none of them is kept."""
-    elements: Elements[Job] = Elements(
-        "jobs", lambda data: job(read(data, JobInfo), output_patterns=True)
-    )
+    elements: Elements[Job] = Elements("jobs", lambda data: job(read(data, JobInfo)))
     seen = Newest()
     found = 0
     for chunk in chunks:

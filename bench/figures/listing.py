@@ -1,6 +1,7 @@
 """The list of jobs, as a page asks for it: the first page, and a search."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle, islice
 from urllib.parse import quote
 
@@ -9,9 +10,11 @@ from bench.keepalive import KeepAlive
 from bench.stage import Stage
 from bench.timing import paced, percentile
 
-CALLS = 400
-EVERY = 0.025
-"""Seconds between two calls: ten seconds in all, in which the queue is looked at five times."""
+LISTS, LISTED_EVERY = 400, 0.025
+"""Eighty people who list every two seconds, for as long as the queue is looked at five times."""
+
+SEARCHED, SEARCHED_EVERY = 150, 0.1
+"""Ten searches a second."""
 
 PAGE = 50
 SEARCHES = (
@@ -28,8 +31,8 @@ def first_page(stage: Stage) -> Iterator[Row]:
     plane = stage.large.plane
     path = f"{plane.jobs}?limit={PAGE}"
     with plane.client() as client:
-        health = p95_ms(client, ["/healthz"])
-        ours = p95_ms(client, [path])
+        health = p95_ms(client, ["/healthz"], LISTS, LISTED_EVERY)
+        ours = p95_ms(client, [path], LISTS, LISTED_EVERY)
         size = len(client.get(path).body)
     with KeepAlive(stage.large.slurm.url) as slurm:
         job = len(slurm.get("/slurm/v0.0.45/job/1000001").body)
@@ -57,8 +60,8 @@ def search(stage: Stage) -> Iterator[Row]:
     plane = stage.large.plane
     paths = [f"{plane.jobs}?limit={PAGE}&q={quote(words)}" for words in SEARCHES]
     with plane.client() as client:
-        health = p95_ms(client, ["/healthz"])
-        ours = p95_ms(client, paths)
+        health = p95_ms(client, ["/healthz"], SEARCHED, SEARCHED_EVERY)
+        ours = p95_ms(client, paths, SEARCHED, SEARCHED_EVERY)
     yield Row(
         name="search",
         what="p95 over searches of 50,000 jobs, some that match nothing and some that match many",
@@ -70,11 +73,11 @@ def search(stage: Stage) -> Iterator[Row]:
     )
 
 
-def p95_ms(client: KeepAlive, paths: list[str]) -> float:
+def p95_ms(client: KeepAlive, paths: list[str], times: int, every: float) -> float:
     def ask(path: str) -> None:
         answer = client.get(path)
         if answer.status != 200:
             raise RuntimeError(f"{path}: {answer.status} {answer.body.decode()}")
 
-    calls = [lambda path=path: ask(path) for path in islice(cycle(paths), CALLS)]
-    return percentile(paced(calls, every=EVERY), 95) * 1e3
+    calls = [partial(ask, path) for path in islice(cycle(paths), times)]
+    return percentile(paced(calls, every=every), 95) * 1e3

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from bench.embedded import Embedded
@@ -115,10 +116,7 @@ def latencies(ours: Side, raw: Side) -> tuple[list[float], list[float]]:
     with ours.connect() as us, raw.connect() as them:
         for _ in range(BLOCKS):
             for side, client, taken in ((ours, us, mine), (raw, them, theirs)):
-                taken += [
-                    seconds(lambda side=side, client=client: side.submit(client))
-                    for _ in range(BLOCK)
-                ]
+                taken += [seconds(partial(side.submit, client)) for _ in range(BLOCK)]
     return mine, theirs
 
 

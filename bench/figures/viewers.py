@@ -3,18 +3,18 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 from bench.figure import Goal, Row
 from bench.inflate import VERSION
 from bench.keepalive import KeepAlive
-from bench.processes import Replayed, control_plane, replay, until
+from bench.processes import Replayed, until
 from bench.stage import Stage
 from bench.timing import paced, seconds
 
 WATCHED_FOR = 16
 LISTED_EVERY = 2
 
-IDLE_JOBS = 1_000
 IDLE_FOR = 40
 LISTINGS_A_MINUTE = 12
 """A page that lists everything every five seconds."""
@@ -41,7 +41,7 @@ def _calls_a_minute(stage: Stage, *, viewers: int) -> float:
     path = f"{plane.jobs}?limit=50"
     with ExitStack() as open_connections:
         clients = [open_connections.enter_context(plane.client()) for _ in range(viewers)]
-        lists = [lambda client=client: client.get(path) for client in clients]
+        lists = [partial(client.get, path) for client in clients]
         before, began = _at_a_look(slurm)
         for _ in range(WATCHED_FOR // LISTED_EVERY):
             taken = seconds(lambda: paced(lists, every=LISTED_EVERY / viewers))
@@ -57,15 +57,13 @@ def _at_a_look(slurm: Replayed) -> tuple[int, float]:
     return sum(slurm.counts()[0].values()), time.perf_counter()
 
 
-def idle(_: Stage) -> Iterator[Row]:
-    with replay(IDLE_JOBS, idle=True) as slurm, control_plane(slurm.url) as plane:
-        until(plane.ready, every=0.1)
-        _quiet(slurm)
-        _, before = slurm.counts()
-        time.sleep(IDLE_FOR)
-        _, after = slurm.counts()
-        with KeepAlive(slurm.url) as client:
-            listing = client.drain(f"/slurm/{VERSION}/jobs/")
+def idle(stage: Stage) -> Iterator[Row]:
+    slurm = stage.idle.slurm
+    before = slurm.counts()[1]
+    time.sleep(IDLE_FOR)
+    after = slurm.counts()[1]
+    with KeepAlive(slurm.url) as client:
+        listing = client.drain(f"/slurm/{VERSION}/jobs/")
     yield Row(
         name="idle-bytes",
         what="bytes a minute from slurmrestd while nothing happens and 1,000 ended jobs are held",
@@ -75,17 +73,3 @@ def idle(_: Stage) -> Iterator[Row]:
         beside_what="listing all jobs every 5 s",
         goal=Goal(bound=0.05, of_ratio=True),
     )
-
-
-def _quiet(slurm: Replayed) -> None:
-    """Wait until the past has been read: no call for a second."""
-    seen = (-1, 0.0)
-
-    def nothing_new() -> bool:
-        nonlocal seen
-        calls, now = sum(slurm.counts()[0].values()), time.monotonic()
-        if calls != seen[0]:
-            seen = calls, now
-        return now - seen[1] > 1
-
-    until(nothing_new, every=0.1)

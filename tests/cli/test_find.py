@@ -26,7 +26,7 @@ def test_a_state_directory_tells_address_token_and_cluster(state: Path) -> None:
     assert found.cluster == "clus1a2b"
 
 
-def test_what_is_typed_comes_before_variables_and_they_before_the_default(
+def test_an_address_comes_before_the_variable_and_both_before_a_state_directory(
     state: Path, tmp_path: Path
 ) -> None:
     variables = {"CLUSTERRA_URL": "http://elsewhere:1", "CLUSTERRA_TOKEN": "from-variable"}
@@ -36,7 +36,7 @@ def test_what_is_typed_comes_before_variables_and_they_before_the_default(
 
     assert find_server(variables).url == "http://elsewhere:1"
     assert find_server(variables).token == "from-variable"
-    assert find_server(variables, state=state).url == "http://127.0.0.1:8420"
+    assert find_server(variables, state=state).url == "http://elsewhere:1"
     assert find_server(variables, url="http://third:1", token_file=typed).token == "typed-token"
     assert find_server({"CLUSTERRA_STATE": str(state)}).token == "secret-of-the-state"
 

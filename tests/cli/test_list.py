@@ -94,7 +94,12 @@ def test_json_is_byte_for_byte(terminal: Terminal, api: FakeApi) -> None:
 
 def test_a_mistake_in_a_query_is_pointed_at(terminal: Terminal, api: FakeApi) -> None:
     api.routes["GET jobs"] = lambda _: problem(
-        422, "query", "There is no field `usr`.", "Did you mean user?", at="column 6"
+        422,
+        "query",
+        "There is no field `usr`.",
+        "Did you mean user?",
+        at="column 6",
+        kind="invalid",
     )
 
     result = terminal("jobs", "list", "chr7", "usr:ana")

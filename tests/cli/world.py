@@ -159,9 +159,18 @@ class Hangup(Exception):
     """Raised by a route to close the connection without an answer."""
 
 
-def problem(status: int, code: str, detail: str, hint: str = "", at: str = "") -> Answer:
+def problem(
+    status: int, code: str, detail: str, hint: str = "", at: str = "", kind: str = ""
+) -> Answer:
     body = Problem(
-        type=f"urn:{code}", title=code, status=status, detail=detail, code=code, hint=hint, at=at
+        type=f"urn:{code}",
+        title=code,
+        status=status,
+        detail=detail,
+        code=code,
+        kind=kind,
+        hint=hint,
+        at=at,
     )
     return Answer(status, msgspec.json.encode(body), "application/problem+json")
 

@@ -43,6 +43,7 @@ def respond(error: errors.ClusterraError, status: int = 0) -> Response:
         status=status,
         detail=error.detail,
         code=error.code,
+        kind=type(error).code,
         hint=error.hint,
         at=error.at,
     )

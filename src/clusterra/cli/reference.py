@@ -28,8 +28,8 @@ fit the terminal (100 columns in a pipe); colour appears on a terminal only, and
 ## Which server, which cluster
 
 1. `--url` and `--token-file`,
-2. `--state DIR`: the server that `clusterra up` or `clusterra serve` runs from that directory,
-3. `CLUSTERRA_URL` and `CLUSTERRA_TOKEN`,
+2. `CLUSTERRA_URL` and `CLUSTERRA_TOKEN`,
+3. `--state DIR`: the server that `clusterra up` or `clusterra serve` runs from that directory,
 4. `CLUSTERRA_STATE`, else `$XDG_DATA_HOME/clusterra`, else `~/.local/share/clusterra`.
 
 A token found in a state directory is sent to that directory's server only, and

@@ -39,9 +39,7 @@ def find_server(
     state: Path | None = None,
 ) -> Server:
     typed_token = None if token_file is None else read_token(token_file)
-    # A directory typed beside the command is meant more than a variable set some time ago.
-    if url is None and state is None:
-        url = environ.get("CLUSTERRA_URL") or None
+    url = url or environ.get("CLUSTERRA_URL") or None
     directory = state or default_state(environ)
     if url is None:
         running = _running(directory)

@@ -24,7 +24,7 @@ from clusterra.core.errors import (
 )
 from clusterra.wire.problem import Problem
 
-_BY_CODE: dict[str, type[ClusterraError]] = {
+_BY_KIND: dict[str, type[ClusterraError]] = {
     kind.code: kind
     for kind in (
         Invalid,
@@ -65,10 +65,7 @@ def as_error(url: str, status: int, body: bytes, retry_after: str | None) -> Clu
         problem = _problem.decode(body)
     except msgspec.DecodeError:
         return _foreign(url, status)
-    kind = _BY_CODE.get(problem.code) or _BY_STATUS.get(status, ClusterraError)
-    # 422 is both; what points at a part of the request says that part is wrong.
-    if kind is Refused and problem.code != Refused.code and problem.at:
-        kind = Invalid
+    kind = _BY_KIND.get(problem.kind) or _BY_STATUS.get(status, ClusterraError)
     error = kind(problem.detail, hint=problem.hint, code=problem.code, at=problem.at)
     if isinstance(error, Unreachable) and (retry_after or "").isdecimal():
         error.retry_after = int(retry_after or 0)

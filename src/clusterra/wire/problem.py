@@ -11,6 +11,9 @@ class Problem:
     detail: str
     """What happened, in the user's numbers."""
     code: str
+    """What exactly: `unknown-partition`."""
+    kind: str = ""
+    """What sort of thing, of a short fixed list: `refused`, `invalid`, `not-found`, …"""
     hint: str = ""
     """What to do next."""
     at: str = ""

@@ -84,7 +84,13 @@ def test_the_tasks_still_to_come_share_one_pattern() -> None:
     waiting = Naming(job=43, array=43, work_dir="/w")
 
     assert expand("%A_%a.out", waiting) == "/w/43_%a.out"
-    assert expand("%A.out", Naming(job=9, work_dir="/w")) == "/w/9.out"
+
+
+def test_outside_an_array_a_task_has_slurms_number_for_none() -> None:
+    single = Naming(job=9, work_dir="/w")
+
+    assert expand("%A.out", single) == "/w/9.out"
+    assert expand("%a-%b.out", single) == "/w/4294967294-4.out"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import pytest
 
 from clusterra.adapters.slurmrest.conversation import complaints
 from clusterra.adapters.slurmrest.decode import Envelope, read
-from clusterra.adapters.slurmrest.errors import MEANINGS, Act, Complaint, explain, explain_text
+from clusterra.adapters.slurmrest.errors import Act, Complaint, explain, explain_text
+from clusterra.adapters.slurmrest.meanings import MEANINGS
 from clusterra.core.errors import (
     ClusterraError,
     Conflict,

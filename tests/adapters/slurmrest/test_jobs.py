@@ -10,18 +10,15 @@ from clusterra.adapters.slurmrest.decode import read
 from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.jobs import JobInfo, Resources, base_state, job, tres
 from clusterra.adapters.slurmrest.states import StatesReply, marks
-from clusterra.adapters.slurmrest.versions import KNOWN
 from clusterra.core.jobs.job import Job, JobState
 from tests.adapters.slurmrest.replay import SPOKEN, elements, recording
 from tests.builders import NOON, a_job
-
-PATTERNS = {dialect.version: dialect.output_patterns for dialect in KNOWN}
 
 
 def the_jobs(release: str, version: str) -> dict[str, list[Job]]:
     found: dict[str, list[Job]] = {}
     for each in elements(recording(release, version, "jobs"), "jobs"):
-        made = job(read(each, JobInfo), output_patterns=PATTERNS[version])
+        made = job(read(each, JobInfo))
         found.setdefault(made.name, []).append(made)
     return found
 
@@ -209,7 +206,7 @@ def test_an_odd_member_spoils_nothing_but_itself(
 ) -> None:
     ordinary = msgspec.json.decode(elements(recording("26.05", "v0.0.45", "jobs"), "jobs")[0])
 
-    odd = job(read(msgspec.json.encode({**ordinary, **change}), JobInfo), output_patterns=True)
+    odd = job(read(msgspec.json.encode({**ordinary, **change}), JobInfo))
 
     assert getattr(odd, fact) == expected
     assert (odd.id, odd.user) == (ordinary["job_id"], "alice")

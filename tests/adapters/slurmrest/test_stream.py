@@ -22,7 +22,7 @@ def names(piece: Piece) -> tuple[int, str]:
 
 def listened(text: bytes, size: int) -> tuple[list[tuple[int, str]], Envelope]:
     reader = Elements("jobs", names)
-    found = []
+    found: list[tuple[int, str]] = []
     for at in range(0, len(text), size):
         found += reader.feed(text[at : at + size])
     last, envelope = reader.finish()
@@ -129,7 +129,8 @@ def test_ten_thousand_jobs_of_8_kb_are_never_held_together() -> None:
         for at in range(0, len(text), 131072):
             count += sum(1 for _ in reader.feed(bytes(text[at : at + 131072])))
         count += sum(1 for _ in reader.feed(b"," if round_ < 199 else b"],"))
-    last, _ = (count := count + sum(1 for _ in reader.feed(b'"errors":[]}')), reader.finish())[1]
+    count += sum(1 for _ in reader.feed(b'"errors":[]}'))
+    last, _ = reader.finish()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

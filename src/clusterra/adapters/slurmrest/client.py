@@ -122,6 +122,9 @@ class Http:
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 trace_configs=[trace],
             )
+            # aiohttp repeats a GET or DELETE by itself when the connection breaks, and requeueing
+            # a job is a GET to slurmrestd. There is no public switch; a test counts the requests.
+            session._retry_connection = False  # noqa: SLF001
             self._opened = loop, session
         return self._opened[1]
 

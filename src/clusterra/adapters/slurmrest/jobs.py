@@ -14,7 +14,7 @@ from clusterra.adapters.slurmrest.decode import (
     moment,
     whole,
 )
-from clusterra.adapters.slurmrest.output import Naming, expand, rooted, tasks_to_come
+from clusterra.adapters.slurmrest.output import Naming, expand, tasks_to_come
 from clusterra.core.errors import Invalid
 from clusterra.core.jobs import comment
 from clusterra.core.jobs.job import Job, JobState
@@ -67,8 +67,7 @@ class Resources(NamedTuple):
     gpus: int = 0
 
 
-def job(info: JobInfo, *, output_patterns: bool) -> Job:
-    """Return the job. `output_patterns` says whether output paths came unexpanded."""
+def job(info: JobInfo) -> Job:
     state, flags = base_state(tuple(info.job_state))
     array, task = whole(info.array_job_id) or None, whole(info.array_task_id)
     # A job cancelled while it waited also has a start time, but never a node.
@@ -77,7 +76,7 @@ def job(info: JobInfo, *, output_patterns: bool) -> Job:
     cpus, nodes_wanted, memory_mib, gpus = tres(
         info.tres_alloc_str if started else info.tres_req_str
     )
-    stdout, stderr = _outputs(info, array, task, output_patterns=output_patterns)
+    stdout, stderr = _outputs(info, array, task)
     run_id, note = comment.read(info.comment) if info.comment else ("", "")
     submitted = moment(info.submit_time) or EPOCH
     # msgspec fills a frozen dataclass three times faster than the class itself does.
@@ -121,14 +120,10 @@ def job(info: JobInfo, *, output_patterns: bool) -> Job:
     return msgspec.convert(facts, Job)
 
 
-def _outputs(
-    info: JobInfo, array: int | None, task: int | None, *, output_patterns: bool
-) -> tuple[str, str]:
+def _outputs(info: JobInfo, array: int | None, task: int | None) -> tuple[str, str]:
+    """Return where output goes: as Slurm has worked it out, else (before v0.0.43) as we do."""
     out, err = info.stdout_expanded, info.stderr_expanded
-    if not output_patterns:
-        out = rooted(info.standard_output, info.current_working_directory)
-        err = rooted(info.standard_error, info.current_working_directory)
-    elif not out and info.standard_output:
+    if not out and info.standard_output:
         naming = Naming(
             job=info.job_id,
             array=array,

@@ -1,7 +1,8 @@
 """Where a job's output goes, worked out as Slurm works it out.
 
 Needed for accounting, which stores the pattern a person wrote, and whose own
-expansion is wrong in 24.11 (`/home/aliceout.txt`: it forgets the slash).
+expansion is wrong in 24.11 (`/home/aliceout.txt`: it forgets the slash); and for the
+controller's jobs before v0.0.43, where some signs (`%N`, `%s`) are left in the path.
 """
 
 import posixpath
@@ -32,15 +33,10 @@ def expand(pattern: str, naming: Naming) -> str:
     if not pattern:
         return ""
     if "\\" in pattern:  # a backslash switches the signs off for the whole path
-        return rooted(pattern.replace("\\", ""), naming.work_dir)
-    return rooted(_SIGN.sub(lambda sign: _meaning(sign, naming), pattern), naming.work_dir)
-
-
-def rooted(path: str, work_dir: str) -> str:
-    """Return the path as seen from the root, which is where the working directory starts."""
-    if not path or path.startswith("/"):
-        return path
-    return posixpath.join(work_dir, path)
+        path = pattern.replace("\\", "")
+    else:
+        path = _SIGN.sub(lambda sign: _meaning(sign, naming), pattern)
+    return posixpath.join(naming.work_dir, path)
 
 
 def tasks_to_come(path: str) -> str:
@@ -50,6 +46,8 @@ def tasks_to_come(path: str) -> str:
 
 def _meaning(sign: re.Match[str], naming: Naming) -> str:
     width, letter = sign.groups()
+    # Outside an array Slurm really writes to slurm-41_4294967294.out if told to.
+    task = NO_VALUE if naming.array is None else naming.task
     match letter:
         case "%":
             return "%"
@@ -62,9 +60,9 @@ def _meaning(sign: re.Match[str], naming: Naming) -> str:
         case "s":
             return "batch"
         case "a":
-            number = naming.task
+            number = task
         case "b":
-            number = None if naming.task is None else naming.task % 10
+            number = None if task is None else task % 10
         case "A":
             number = naming.job if naming.array is None else naming.array
         case "n" | "t":

@@ -14,7 +14,7 @@ The traps, each met on a real server:
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 
@@ -131,20 +131,18 @@ class SlurmRest:
         return marks(reply.jobs or [])
 
     async def all_jobs(self) -> AsyncIterator[Job]:
-        decode = await self._job_decoder()
         seen = Newest()
-        async with aclosing(self._slurm.each("/slurm/{v}/jobs/", "jobs", decode)) as found:
+        async with aclosing(self._slurm.each("/slurm/{v}/jobs/", "jobs", _job)) as found:
             async for each in found:
                 if each.id and seen.is_news(each):
                     yield each
 
     async def job(self, id: int) -> Sequence[Job]:
-        decode = await self._job_decoder()
         try:
             reply = await self._slurm.ask(f"/slurm/{{v}}/job/{id}", JobsReply)
         except NotFound:
             return []
-        return newest(map(decode, reply.jobs or ()))
+        return newest(map(_job, reply.jobs or ()))
 
     async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
         wanted = sorted(set(ids))
@@ -265,14 +263,8 @@ class SlurmRest:
     async def close(self) -> None:
         await self._slurm.close()
 
-    async def _job_decoder(self) -> Callable[[Piece], Job]:
-        patterns = (await self._slurm.dialect()).output_patterns
-        return lambda data: job(read(data, JobInfo), output_patterns=patterns)
-
     async def _past(self, query: Sequence[tuple[str, str]]) -> AsyncGenerator[Job, None]:
-        each = self._slurm.each(
-            "/slurmdb/{v}/jobs/", "jobs", lambda data: past_job(read(data, PastJob)), query=query
-        )
+        each = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _past_job, query=query)
         async with aclosing(each) as found:
             async for job in found:
                 yield job
@@ -296,3 +288,11 @@ class SlurmRest:
         return any(
             each.user == user and each.account == account for each in found.associations or ()
         )
+
+
+def _job(data: Piece) -> Job:
+    return job(read(data, JobInfo))
+
+
+def _past_job(data: Piece) -> Job:
+    return past_job(read(data, PastJob))

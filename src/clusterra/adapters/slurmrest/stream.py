@@ -78,7 +78,7 @@ class Elements(Generic[T]):
             start = opening
             yield element
         del self._buffer[:start]
-        self._scanned = max(0, len(self._buffer) - OVERLAP)
+        self._scanned = max(at - start, len(self._buffer) - OVERLAP)
 
     def finish(self) -> tuple[list[T], Envelope]:
         """Hand out what is left once all bytes are there, and what surrounded the list."""

@@ -12,9 +12,6 @@ class Dialect:
     version: str
     """The data parser's version, as it stands in the path."""
 
-    output_patterns: bool = False
-    """`standard_output` is what the person wrote (`run-%j.log`), with the expanded path beside it."""
-
     boot_time: bool = False
     """`/conf` says when slurmctld started."""
 

@@ -1,4 +1,4 @@
-"""Slurm 24.11, the oldest we speak: output paths arrive already expanded."""
+"""Slurm 24.11, the oldest we speak."""
 
 from clusterra.adapters.slurmrest.versions.dialect import Dialect
 

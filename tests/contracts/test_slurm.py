@@ -1,0 +1,433 @@
+"""Promises every Slurm keeps: the one in memory, and real ones where there is one to ask.
+
+The real one is named by CLUSTERRA_TEST_SLURM_URL, CLUSTERRA_TEST_SLURM_KEY (Slurm's HS256
+key file) and CLUSTERRA_TEST_SLURM_USER (a Linux user there who may submit jobs).
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.memory_slurm import MemorySlurm
+from clusterra.adapters.slurmrest import SlurmRest
+from clusterra.core.errors import Conflict, Forbidden, Invalid, NotFound, Refused, Unreachable
+from clusterra.core.jobs.comment import stamp
+from clusterra.core.jobs.job import Job, JobState
+from clusterra.core.jobs.request import JobEdit, JobRequest
+from clusterra.ports import Slurm
+
+UNKNOWN = 99_999_999
+QUICK = "#!/bin/bash\nexit 3\n"
+LONG = "#!/bin/bash\nsleep 300\n"
+
+
+@dataclass
+class World:
+    slurm: Slurm
+    cut_off: Slurm
+    """The same Slurm, from where it cannot be reached."""
+    user: str
+    account: str
+    stranger: str
+
+    async def submit(self, script: str = LONG, **properties: Any) -> Job:
+        request = JobRequest(
+            script=script,
+            properties={
+                "name": "contract",
+                "account": self.account,
+                "environment": ["PATH=/usr/bin:/bin"],
+                "current_working_directory": "/tmp",
+                "standard_output": "/dev/null",
+                "time_limit": {"set": True, "number": 5},
+                "memory_per_node": {"set": True, "number": 100},
+                **properties,
+            },
+        )
+        return await self.only((await self.slurm.submit(request, user=self.user)).job_id)
+
+    async def only(self, id: int) -> Job:
+        (job,) = await self.slurm.job(id)
+        return job
+
+    async def seen(self, id: int, done: Callable[[Job], bool]) -> Job:
+        """Return the job once it is as wanted; Slurm takes a moment."""
+        for _ in range(600):
+            job = await self.only(id)
+            if done(job):
+                return job
+            await asyncio.sleep(0.05)
+        raise TimeoutError(job)
+
+    async def started(self, job: Job) -> Job:
+        if isinstance(self.slurm, MemorySlurm):
+            self.slurm.move(job.id, JobState.RUNNING)
+        return await self.seen(job.id, lambda now: now.state is not JobState.PENDING)
+
+    async def ended(self, job: Job) -> Job:
+        if isinstance(self.slurm, MemorySlurm):
+            self.slurm.move(job.id, JobState.RUNNING)
+            self.slurm.move(job.id, JobState.FAILED, exit_code=3)
+        return await self.seen(job.id, lambda now: now.state.ended and not now.flags)
+
+
+def in_memory() -> World:
+    clock = SystemClock()
+    cut_off = MemorySlurm(clock)
+    cut_off.reachable = False
+    return World(
+        slurm=MemorySlurm(clock), cut_off=cut_off, user="ana", account="lab", stranger="bo"
+    )
+
+
+def over_rest() -> World:
+    url = os.environ.get("CLUSTERRA_TEST_SLURM_URL", "")
+    if not url:
+        pytest.skip("CLUSTERRA_TEST_SLURM_URL names no Slurm to test with.")
+    key = Path(os.environ["CLUSTERRA_TEST_SLURM_KEY"]).read_bytes()
+    clock = SystemClock()
+    return World(
+        slurm=SlurmRest(url, key, clock=clock),
+        cut_off=SlurmRest("http://127.0.0.1:9", key, clock=clock),
+        user=os.environ.get("CLUSTERRA_TEST_SLURM_USER", "alice"),
+        account=os.environ.get("CLUSTERRA_TEST_SLURM_ACCOUNT", "lab"),
+        stranger=os.environ.get("CLUSTERRA_TEST_SLURM_STRANGER", "slurmrest"),
+    )
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(in_memory, id="memory"),
+        pytest.param(over_rest, id="real", marks=[pytest.mark.e2e, pytest.mark.enable_socket]),
+    ]
+)
+def world(request: pytest.FixtureRequest) -> World:
+    made: World = request.param()
+    return made
+
+
+def run(world: World, story: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        try:
+            await story()
+        finally:
+            async for job in world.slurm.all_jobs():
+                if job.name == "contract" and not job.state.ended:
+                    await world.slurm.cancel(job.id, user=None)
+            await world.slurm.close()
+            await world.cut_off.close()
+
+    asyncio.run(whole())
+
+
+def test_a_slurm_says_what_it_is(world: World) -> None:
+    async def story() -> None:
+        info = await world.slurm.about()
+
+        assert info.version[0].isdigit()
+        assert info.api_version.startswith("v0.0.")
+        assert info.cluster_name
+        assert info.booted_at is not None
+        assert (await world.slurm.about()).booted_at == info.booted_at
+
+    run(world, story)
+
+
+def test_it_has_nodes_and_partitions(world: World) -> None:
+    async def story() -> None:
+        nodes, partitions = await world.slurm.nodes(), await world.slurm.partitions()
+
+        assert all(node.name and node.state and node.cpus for node in nodes)
+        assert nodes
+        assert all(each.name and each.state for each in partitions)
+        assert partitions
+
+    run(world, story)
+
+
+def test_a_submitted_job_waits_under_its_users_name_with_what_was_asked_for(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True, comment=stamp("run-1", "a note"))
+
+        assert job.state is JobState.PENDING
+        assert (job.name, job.user, job.account) == ("contract", world.user, world.account)
+        assert (job.time_limit_minutes, job.memory_mib, job.cpus) == (5, 100, 1)
+        assert (job.run_id, job.comment) == ("run-1", "a note")
+        assert job.born_at == job.submitted_at
+        assert (job.started_at, job.ended_at, job.exit_code) == (None, None, None)
+        assert job.restarts == 0
+
+    run(world, story)
+
+
+def test_two_submissions_are_two_jobs(world: World) -> None:
+    async def story() -> None:
+        assert (await world.submit(hold=True)).id != (await world.submit(hold=True)).id
+
+    run(world, story)
+
+
+def test_every_job_is_in_the_full_list_and_has_a_mark(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+
+        listed = {each.id: each async for each in world.slurm.all_jobs()}
+        marks = await world.slurm.states()
+
+        assert listed[job.id] == job
+        assert set(listed) == set(marks)
+
+    run(world, story)
+
+
+def test_the_mark_changes_with_the_state_and_only_with_it(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+        waiting = (await world.slurm.states())[job.id]
+        assert (await world.slurm.states())[job.id] == waiting
+
+        await world.slurm.cancel(job.id, user=world.user)
+        await world.seen(job.id, lambda now: now.state.ended)
+
+        assert (await world.slurm.states())[job.id] != waiting
+
+    run(world, story)
+
+
+def test_the_waiting_tasks_of_an_array_are_one_entry(world: World) -> None:
+    async def story() -> None:
+        array = await world.submit(hold=True, array="0-4")
+
+        assert array.array_id == array.id
+        assert array.label == f"{array.id}_[0-4]"
+        assert array.id in await world.slurm.states()
+
+    run(world, story)
+
+
+def test_a_job_nobody_knows_is_nothing_to_look_at_and_not_found_to_act_on(world: World) -> None:
+    async def story() -> None:
+        slurm, user = world.slurm, world.user
+        assert list(await slurm.job(UNKNOWN)) == []
+        assert list(await slurm.accounted([UNKNOWN])) == []
+        with pytest.raises(NotFound):
+            await slurm.cancel(UNKNOWN, user=user)
+        with pytest.raises(NotFound):
+            await slurm.edit(UNKNOWN, JobEdit(name="x"), user=user)
+
+    run(world, story)
+
+
+def test_a_job_runs_and_ends_with_its_code_and_accounting_keeps_it(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(QUICK)
+        before = job.submitted_at - timedelta(hours=1)
+
+        ended = await world.ended(job)
+
+        assert (ended.state, ended.exit_code, ended.signal) == (JobState.FAILED, 3, None)
+        assert ended.started_at is not None
+        assert ended.ended_at is not None
+        assert ended.nodes
+        assert ended.submitted_at == job.submitted_at
+        kept = await accounted(world, job.id)
+        assert (kept.exit_code, kept.ended_at) == (3, ended.ended_at)
+        assert kept.started_at == ended.started_at
+        after = ended.ended_at + timedelta(hours=1)
+        assert job.id in [each.id async for each in world.slurm.history(before, after)]
+        past = world.slurm.history(before - timedelta(days=9), before - timedelta(days=8))
+        assert job.id not in [each.id async for each in past]
+
+    run(world, story)
+
+
+async def accounted(world: World, id: int) -> Job:
+    for _ in range(200):
+        found = await world.slurm.accounted([id, UNKNOWN])
+        if found and found[0].state.ended:
+            (job,) = found
+            return job
+        await asyncio.sleep(0.05)
+    raise TimeoutError(id)
+
+
+def test_a_cancelled_job_that_never_started_has_no_start_and_no_code(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+
+        await world.slurm.cancel(job.id, user=world.user)
+
+        ended = await world.seen(job.id, lambda now: now.state.ended)
+        assert ended.state is JobState.CANCELLED
+        assert (ended.started_at, ended.exit_code) == (None, None)
+        assert ended.ended_at is not None
+
+    run(world, story)
+
+
+def test_what_has_ended_can_be_neither_cancelled_nor_edited(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+        await world.slurm.cancel(job.id, user=world.user)
+        await world.seen(job.id, lambda now: now.state.ended)
+
+        with pytest.raises(Conflict):
+            await world.slurm.cancel(job.id, user=world.user)
+        with pytest.raises(Conflict):
+            await world.slurm.edit(job.id, JobEdit(name="late"), user=world.user)
+
+    run(world, story)
+
+
+def test_only_the_owner_and_the_service_may_act_on_a_job(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+
+        with pytest.raises(Forbidden):
+            await world.slurm.cancel(job.id, user=world.stranger)
+        with pytest.raises(Forbidden):
+            await world.slurm.edit(job.id, JobEdit(name="mine"), user=world.stranger)
+        assert (await world.only(job.id)) == job
+
+        await world.slurm.cancel(job.id, user=None)
+        assert (await world.seen(job.id, lambda now: now.state.ended)).name == job.name
+
+    run(world, story)
+
+
+def test_name_and_time_limit_can_be_changed_by_the_owner_and_priority_by_the_service(
+    world: World,
+) -> None:
+    async def story() -> None:
+        slurm = world.slurm
+        job = await world.submit(begin_time={"set": True, "number": 4_000_000_000})
+
+        await slurm.edit(job.id, JobEdit(time_limit_minutes=9), user=world.user)
+        await slurm.edit(job.id, JobEdit(priority=77), user=None)
+        with pytest.raises(Forbidden):
+            await slurm.edit(job.id, JobEdit(priority=99), user=world.user)
+
+        changed = await world.only(job.id)
+        assert (changed.time_limit_minutes, changed.priority) == (9, 77)
+        assert changed.submitted_at == job.submitted_at
+        await slurm.edit(job.id, JobEdit(name="renamed"), user=world.user)
+        assert (await world.only(job.id)).name == "renamed"
+        await slurm.cancel(job.id, user=world.user)
+
+    run(world, story)
+
+
+def test_a_held_job_says_so_until_it_is_released(world: World) -> None:
+    async def story() -> None:
+        slurm = world.slurm
+        job = await world.submit(begin_time={"set": True, "number": 4_000_000_000})
+
+        await slurm.edit(job.id, JobEdit(hold=True), user=world.user)
+        assert (await world.only(job.id)).reason == "JobHeldUser"
+
+        await slurm.edit(job.id, JobEdit(hold=False), user=world.user)
+        assert (await world.only(job.id)).reason != "JobHeldUser"
+
+    run(world, story)
+
+
+def test_an_unknown_signal_is_refused_and_harms_nothing(world: World) -> None:
+    async def story() -> None:
+        job = await world.submit(hold=True)
+
+        with pytest.raises(Invalid):
+            await world.slurm.cancel(job.id, user=world.user, signal="NOSUCH")
+
+        assert (await world.only(job.id)).state is JobState.PENDING
+
+    run(world, story)
+
+
+def test_a_signal_that_does_not_kill_leaves_the_job_running(world: World) -> None:
+    async def story() -> None:
+        job = await world.started(await world.submit(LONG))
+
+        await world.slurm.cancel(job.id, user=world.user, signal="CONT")
+
+        assert (await world.only(job.id)).state is JobState.RUNNING
+
+    run(world, story)
+
+
+def test_what_slurm_will_not_have_is_refused_with_a_next_step(world: World) -> None:
+    async def story() -> None:
+        with pytest.raises(Refused) as partition:
+            await world.submit(partition="no-such-partition")
+        with pytest.raises(Invalid):
+            await world.submit(script="")
+
+        assert "no-such-partition" in partition.value.detail
+        assert partition.value.code == "unknown-partition"
+
+    run(world, story)
+
+
+def test_a_requeued_job_waits_again_with_one_start_behind_it(world: World) -> None:
+    async def story() -> None:
+        job = await world.started(await world.submit(LONG))
+
+        if (await world.slurm.about()).api_version < "v0.0.45":
+            with pytest.raises(Refused, match=r"26\.05"):
+                await world.slurm.requeue(job.id, user=world.user)
+            return
+        await world.slurm.requeue(job.id, user=world.user)
+
+        again = await world.seen(job.id, lambda now: now.state is JobState.PENDING)
+        assert again.restarts == 1
+        assert again.submitted_at >= job.submitted_at
+        with pytest.raises(Conflict):
+            await world.slurm.requeue(job.id, user=world.user)
+
+    run(world, story)
+
+
+def test_enrolling_twice_is_enrolling_once(world: World) -> None:
+    async def story() -> None:
+        await world.slurm.enroll(world.user, world.account)
+        await world.slurm.enroll(world.user, world.account)
+
+        assert (await world.submit(hold=True)).account == world.account
+
+    run(world, story)
+
+
+def test_a_slurm_that_cannot_be_reached_says_so_and_never_answers_with_nothing(
+    world: World,
+) -> None:
+    async def story() -> None:
+        slurm = world.cut_off
+        since = SystemClock().now()
+        questions: list[Callable[[], Awaitable[object]]] = [
+            slurm.about,
+            slurm.states,
+            lambda: anext(slurm.all_jobs()),
+            lambda: slurm.job(1),
+            lambda: slurm.accounted([1]),
+            lambda: anext(slurm.history(since, since)),
+            slurm.nodes,
+            slurm.partitions,
+            lambda: slurm.submit(JobRequest(script=LONG), user="ana"),
+            lambda: slurm.cancel(1, user=None),
+            lambda: slurm.edit(1, JobEdit(name="x"), user=None),
+            lambda: slurm.requeue(1, user=None),
+            lambda: slurm.enroll("ana", "lab"),
+        ]
+        for question in questions:
+            with pytest.raises(Unreachable) as error:
+                await question()
+            assert type(error.value) is Unreachable
+            assert error.value.hint
+
+    run(world, story)
