@@ -51,14 +51,10 @@ class World:
             logs=self.logs,
             user="ana",
             account="lab",
+            budget=Budget(self.calls_per_minute),
             wake=self._wake,
         )
-        self.observer = Observer(
-            site=self.site,
-            store=self.store,
-            clock=self.clock,
-            budget=Budget(self.calls_per_minute),
-        )
+        self.observer = Observer(site=self.site, store=self.store, clock=self.clock)
 
     def _wake(self) -> None:
         self.woken += 1

@@ -16,6 +16,7 @@ from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
+from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.ids import uuid7
@@ -108,6 +109,7 @@ def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
         else RemoteLogins(each.home),
         logs=LocalLogs(embedded.root) if embedded else RemoteLogs(),
         user=user,
+        budget=Budget(settings.slurm.max_calls_per_minute),
         account=each.account,
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
         if embedded and embedded.largest_cpus

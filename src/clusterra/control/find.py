@@ -2,6 +2,7 @@
 
 import re
 
+from clusterra.control.observe import recognise
 from clusterra.control.site import Site
 from clusterra.core.change import Change
 from clusterra.core.errors import Invalid, NotFound
@@ -52,6 +53,7 @@ async def _ask_slurm(site: Site, id: int, task: int | None, store: Store) -> Job
     if not jobs and (not isinstance(info, Seen) or info.value.accounting):
         jobs = list(await site.slurm.accounted([id]))
     if jobs:
+        jobs = [await recognise(site, job, store) for job in jobs]
         await store.commit(site.cluster.id, Change(jobs=jobs))
     if task is not None:
         return next((job for job in jobs if job.array_task == task), None)

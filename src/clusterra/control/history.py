@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from clusterra.control.observe import batches
+from clusterra.control.observe import batches, recognise
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind
-from clusterra.core.jobs.job import continues
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
 
@@ -34,21 +33,21 @@ OBSERVED: Kind[Observed] = Kind("observed", Observed)
 
 async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> None:
     """Close the holes between what was observed and now, then note how far we have looked."""
-    seen_at, info = site.sky.seen_at, site.sky.info
-    if seen_at is None or not isinstance(info, Seen) or not info.value.accounting:
+    seen_at, since, info = site.sky.seen_at, site.sky.since, site.sky.info
+    if seen_at is None or since is None:
+        return
+    if not isinstance(info, Seen) or not info.value.accounting:
         return
     record = await store.get(OBSERVED, site.cluster.id, default=Observed())
     observed = record.value
-    for since, until in _holes(observed, info.at, clock.now() - timedelta(days=days)):
-        async for batch in batches(site.slurm.history(since, until)):
-            ended = [job for job in batch if job.state.ended]
-            known = []
-            for job in ended:
-                old = await store.job(site.cluster.id, job.id) if job.restarts else None
-                known.append((continues(old, job) if old else None) or job)
-            await store.commit(site.cluster.id, Change(jobs=known))
-        reached = min(since, observed.since or since)
-        observed = replace(observed, since=reached, until=observed.until or until)
+    for start, end in _holes(observed, since, clock.now() - timedelta(days=days)):
+        if not site.budget.take(clock.now()):
+            return  # the rest in a later round
+        async for batch in batches(site.slurm.history(start, end)):
+            ended = [await recognise(site, job, store) for job in batch if job.state.ended]
+            await store.commit(site.cluster.id, Change(jobs=ended))
+        reached = min(start, observed.since or start)
+        observed = replace(observed, since=reached, until=observed.until or end)
         record = replace(record, value=observed)
         await store.commit(site.cluster.id, Change(puts=[record]))
         record = replace(record, version=record.version + 1)

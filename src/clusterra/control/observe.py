@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from clusterra.control.site import Site
-from clusterra.core.budget import Budget
 from clusterra.core.change import Change
 from clusterra.core.errors import Unreachable
 from clusterra.core.jobs.job import Job, JobState, continues
@@ -30,6 +29,7 @@ LOST_AFTER = timedelta(minutes=2)
 """How long Slurm must answer without knowing a job before the job is called lost: longer than
 accounting is usually behind the controller."""
 
+INFO_EVERY = timedelta(minutes=5)
 NODES_EVERY = timedelta(seconds=10)
 PARTITIONS_EVERY = timedelta(seconds=60)
 ACCOUNTED_AT_ONCE = 100
@@ -40,7 +40,6 @@ class Observer:
     site: Site
     store: Store
     clock: Clock
-    budget: Budget
 
     _marks: dict[int, str] | None = None
     """As of the last look; None until the first full one."""
@@ -55,16 +54,16 @@ class Observer:
             busy = await (self._first_look() if self._marks is None else self._next_look())
             await self._look_around()
         except Unreachable as error:
-            self.site.sky.why_not = error.detail
+            self.site.sky.why_not, self.site.sky.since = error.detail, None
             raise
-        self.site.sky.seen_at, self.site.sky.why_not = self.clock.now(), ""
+        sky, now = self.site.sky, self.clock.now()
+        sky.seen_at, sky.since, sky.why_not = now, sky.since or now, ""
         return busy
 
     async def _first_look(self) -> bool:
         """Read everything the controller holds, and settle what it no longer holds."""
         cluster = self.site.cluster.id
-        self._spend()
-        self.site.sky.info = Seen(await self.site.slurm.about(), self.clock.now())
+        await self._ask_about()
         marks = await self._states()
         held = await self._read_all()
         self._miss(set(await self.store.live_ids(cluster)) - held)
@@ -100,7 +99,7 @@ class Observer:
     def _spend(self) -> None:
         # The look itself is never held back: a budget too small even for that is honoured by
         # the loop's period, not by going blind.
-        self.budget.take(self.clock.now())
+        self.site.budget.take(self.clock.now())
 
     async def _read_all(self) -> set[int]:
         self._spend()
@@ -116,13 +115,13 @@ class Observer:
         assert self._marks is not None
         over = [id for id in self._due if ended(self._marks[id])]
         found: list[Job] = []
-        if len(over) > 1 and self.budget.take(self.clock.now()):
+        if len(over) > 1 and self.site.budget.take(self.clock.now()):
             asked = sorted(over)[:ACCOUNTED_AT_ONCE]
             # Accounting may still be behind the controller; such a job is asked for singly.
             found += [job for job in await self._accounted(asked) if job.state.ended]
             self._due.difference_update(job.id for job in found)
         for id in sorted(self._due, reverse=True):
-            if not self.budget.take(self.clock.now()):
+            if not self.site.budget.take(self.clock.now()):
                 break
             found += await self.site.slurm.job(id)
             self._due.discard(id)
@@ -152,7 +151,7 @@ class Observer:
         """Finish jobs that left the controller, from accounting; call LOST what nobody knows."""
         waiting = sorted(self._missing)
         for start in range(0, len(waiting), ACCOUNTED_AT_ONCE):
-            if not self.budget.take(now := self.clock.now()):
+            if not self.site.budget.take(now := self.clock.now()):
                 return
             asked = waiting[start : start + ACCOUNTED_AT_ONCE]
             over = [job for job in await self._accounted(asked) if job.state.ended]
@@ -172,22 +171,29 @@ class Observer:
 
     async def _write(self, jobs: Collection[Job]) -> None:
         if jobs:
-            known = [await self._recognise(job) for job in jobs]
+            known = [await recognise(self.site, job, self.store) for job in jobs]
             await self.store.commit(self.site.cluster.id, Change(jobs=known))
 
-    async def _recognise(self, job: Job) -> Job:
-        """Give a requeued job the birth it is stored under; any other is born when submitted."""
-        if not job.restarts:
-            return job
-        old = await self.store.job(self.site.cluster.id, job.id)
-        return (continues(old, job) if old else None) or job
+    async def _ask_about(self) -> None:
+        self._spend()
+        self.site.sky.info = Seen(await self.site.slurm.about(), self.clock.now())
 
     async def _look_around(self) -> None:
         sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
-        if _older(sky.nodes, NODES_EVERY, now) and self.budget.take(now):
+        if _older(sky.info, INFO_EVERY, now):
+            await self._ask_about()
+        if _older(sky.nodes, NODES_EVERY, now) and self.site.budget.take(now):
             sky.nodes = Seen(tuple(await slurm.nodes()), now)
-        if _older(sky.partitions, PARTITIONS_EVERY, now) and self.budget.take(now):
+        if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)
+
+
+async def recognise(site: Site, job: Job, store: Store) -> Job:
+    """Give a requeued job the birth it is stored under; any other is born when submitted."""
+    if not job.restarts:
+        return job
+    old = await store.job(site.cluster.id, job.id)
+    return (continues(old, job) if old else None) or job
 
 
 def _older(sight: object, than: timedelta, now: datetime) -> bool:

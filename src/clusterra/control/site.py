@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
 from clusterra.core.seen import Sight, Unseen
@@ -22,6 +23,9 @@ class Sky:
     seen_at: datetime | None = None
     """When the queue was last seen."""
 
+    since: datetime | None = None
+    """Since when it has been seen without interruption; None while it cannot be."""
+
     why_not: str = NOT_YET.why
     """While the queue cannot be seen: the reason. Empty while it can."""
 
@@ -34,6 +38,9 @@ class Site:
     logs: Logs
     user: str
     """The Linux user in whose name the admin submits."""
+
+    budget: Budget
+    """How often observing may still ask Slurm. What a person asks for is not held back by it."""
 
     account: str = ""
     """Where people are enrolled before their first job; empty enrols nobody."""

@@ -3,7 +3,6 @@
 from clusterra.control.history import read_past
 from clusterra.control.observe import Observer
 from clusterra.control.site import Site
-from clusterra.core.budget import Budget
 from clusterra.loops.loop import Loop
 from clusterra.settings import SlurmSettings
 from clusterra.wiring import Plane
@@ -14,12 +13,7 @@ def loops(plane: Plane) -> list[Loop]:
     settings = plane.settings.slurm
     made: list[Loop] = []
     for site in plane.sites.values():
-        observer = Observer(
-            site=site,
-            store=plane.store,
-            clock=plane.clock,
-            budget=Budget(settings.max_calls_per_minute),
-        )
+        observer = Observer(site=site, store=plane.store, clock=plane.clock)
         observe = Loop(
             name=f"observe {site.cluster.id}",
             round=observer.look,

@@ -104,10 +104,19 @@ _GRES = Meaning(
     at="tres_per_node",
 )
 
+_FULL = Meaning(
+    Refused,
+    "queue-full",
+    "Slurm's queue is full (MaxJobCount).",
+    "Wait for jobs to end, submit an array instead of single jobs, or have an admin raise "
+    "MaxJobCount.",
+)
+
 MEANINGS: dict[int, Meaning] = {
-    # Slurm itself could not be asked. 1 is EPERM, which cancelling answers when slurmctld is down.
+    # Slurm itself could not be asked. When slurmctld is down, cancelling answers 1 (EPERM),
+    # editing and requeueing 1000, and everything else 1800.
     1: CONTROLLER,
-    **dict.fromkeys((1001, 1002, 1003, 1004, 1800, 1801, 1802, 1803), CONTROLLER),
+    **dict.fromkeys((1000, 1001, 1002, 1003, 1004, 1800, 1801, 1802, 1803), CONTROLLER),
     **dict.fromkeys((2027, 2131, 5003, 5004, 5005), CONTROLLER),
     **dict.fromkeys((1804, 1805), _BUSY),
     **dict.fromkeys((7000, 7008), _ACCOUNTING),
@@ -254,13 +263,8 @@ MEANINGS: dict[int, Meaning] = {
             at="nodes",
         ),
     ),
-    2007: Meaning(
-        Refused,
-        "queue-full",
-        "Slurm's queue is full (MaxJobCount).",
-        "Wait for jobs to end, submit an array instead of single jobs, or have an admin raise "
-        "MaxJobCount.",
-    ),
+    # 24.11 says "Resource temporarily unavailable" (EAGAIN) instead.
+    **dict.fromkeys((11, 2007), _FULL),
     **dict.fromkeys((2014, 2015, 2044, 2178), _NODES),
     **dict.fromkeys((2029, 2133, 2171), _FEATURE),
     2018: Meaning(
