@@ -4,10 +4,13 @@ On a terminal one line is rewritten while something is under way. In a pipe or a
 log every step is one plain line.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import click
+import msgspec
 
 from clusterra.cli.screen import Screen, cut_end, pad, say
 from clusterra.local.running import Running
@@ -20,10 +23,12 @@ _PLAIN_STEP = 20  # percent between two lines of progress in a pipe
 @dataclass(slots=True, kw_only=True)
 class Telling:
     screen: Screen
-    aside: bool = False
-    """Write to stderr, because stdout carries the answer for a program."""
+    as_json: bool = False
+    """A program reads stdout: one object when it is up, and everything else on stderr."""
     quiet_banner: bool = False
     """Say nothing of being up: whoever asked prints it."""
+    stamp: Callable[[], datetime] | None = None
+    """Begin every line with the time, for a log."""
     state_option: str = ""
     """What to type for a cluster that is not in the default place, as ` --state DIR`."""
     detached: bool = False
@@ -41,7 +46,7 @@ class Telling:
                 f"{_CLEAR} {self.screen.paint('◐', 'blue')} "
                 + cut_end(text, self.screen.width - 4),
                 nl=False,
-                err=self.aside,
+                err=self.as_json,
                 color=True,
             )
             self._drawn = True
@@ -63,7 +68,9 @@ class Telling:
             self._line(f"   {line}")
 
     def up(self, running: Running) -> None:
-        if not self.quiet_banner:
+        if self.as_json:
+            click.echo(msgspec.json.encode(running.announcement()))
+        elif not self.quiet_banner:
             for line in self._banner(running):
                 self._line(line)
 
@@ -102,9 +109,11 @@ class Telling:
 
     def _line(self, text: str) -> None:
         if self._drawn:
-            click.echo(_CLEAR, nl=False, err=self.aside, color=True)
+            click.echo(_CLEAR, nl=False, err=self.as_json, color=True)
             self._drawn = False
-        say(text, error=self.aside)
+        if self.stamp is not None:
+            text = f"{self.stamp():%Y-%m-%d %H:%M:%S} {text.strip()}"
+        say(text, error=self.as_json)
 
 
 def _short(path: str) -> str:

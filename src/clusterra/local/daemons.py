@@ -30,6 +30,13 @@ cd /var/lib/mysql
 exec mariadbd "$@"
 """
 
+_START_CTLD = """
+[ -e /var/lib/slurm/ctld/assoc_usage ] || ignore_missing=-i
+exec slurmctld -D $ignore_missing
+"""
+"""slurmctld writes this file when it is stopped or after five minutes. Killed before that, it
+would not start again because of what it never wrote; the jobs, which it does save, it recovers."""
+
 _PATH = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -204,7 +211,7 @@ def _slurmctld(state: State, inside: Inside, slurm: Slurm, ports: Ports) -> Daem
     registered = "sacctmgr --noheader --parsable2 show cluster format=controlport | grep -q '[1-9]'"
     return Daemon(
         name=CTLD,
-        argv=inside(SLURM_UID, "slurmctld", "-D"),
+        argv=inside(SLURM_UID, "sh", "-c", _START_CTLD),
         env=_PATH,
         log=str(state.log(CTLD)),
         ready=f"http://127.0.0.1:{ports[CTLD]}/readyz"

@@ -69,7 +69,7 @@ def take(state: State, teller: Teller) -> int | None:
     """
     waiting = False
     give_up = time.monotonic() + LAST_BREATH
-    while (lock := hold_lock(state)) is None:
+    while running(state) is not None or (lock := hold_lock(state)) is None:
         if running(state) is not None:
             return None
         if time.monotonic() > give_up:
