@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from clusterra.core.ids import cluster_id, uuid7
-from clusterra.core.jobs.job import continues
+from clusterra.core.jobs.job import continues, stands_for
 from tests.builders import NOON, a_job
 
 
@@ -19,6 +19,14 @@ def test_ids_are_written_as_people_write_them() -> None:
     assert a_job(41).label == "41"
     assert a_job(50, array_id=43, array_task=5).label == "43_5"
     assert a_job(43, array_id=43, array_waiting="6-9").label == "43_[6-9]"
+
+
+def test_an_arrays_entry_stands_for_its_waiting_tasks_and_no_others() -> None:
+    waiting = a_job(43, array_id=43, array_waiting="1,4-6,10-20:5%2")
+
+    assert [task for task in range(30) if stands_for(waiting, task)] == [1, 4, 5, 6, 10, 15, 20]
+    assert not stands_for(a_job(43, array_id=43, array_waiting="0-…"), 0)
+    assert not stands_for(a_job(41), 0)
 
 
 def test_later_run_ids_sort_later_and_are_valid_uuids() -> None:

@@ -77,6 +77,7 @@ class Running:
     state: str
     pid: int
     slurm: dict[str, str]
+    opened: list[Connection] = field(default_factory=list)
 
     @property
     def path(self) -> Path:
@@ -84,7 +85,9 @@ class Running:
 
     def connection(self, acting_as: str = "") -> Connection:
         token = Path(self.token_file).read_text().strip()
-        return Connection(self.url, token=token, acting_as=acting_as)
+        made = Connection(self.url, token=token, acting_as=acting_as)
+        self.opened.append(made)
+        return made
 
     def client(self, acting_as: str = "") -> Client:
         return Client(self.connection(acting_as))
@@ -93,10 +96,12 @@ class Running:
         return self.land.run(*arguments, "--state", self.state, **more)
 
     def down(self) -> None:
+        for connection in self.opened:
+            connection.close()
         self.land.run("down", "--state", self.state)
 
     def wait(
-        self, job_id: int, *, until: Callable[[JobView], bool], timeout: float = 60
+        self, job_id: int | str, *, until: Callable[[JobView], bool], timeout: float = 60
     ) -> JobView:
         """Return the job as soon as it is so; fail with what it was instead."""
         client = self.client()
@@ -107,7 +112,7 @@ class Running:
             time.sleep(0.1)
         return view
 
-    def wait_ended(self, job_id: int, timeout: float = 60) -> JobView:
+    def wait_ended(self, job_id: int | str, timeout: float = 60) -> JobView:
         return self.wait(job_id, until=lambda view: view.state in ENDED, timeout=timeout)
 
     def submit(self, script: str, *, acting_as: str = "", **wishes: Any) -> int:

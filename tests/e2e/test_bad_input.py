@@ -1,6 +1,7 @@
 """Bad input gets a clear answer: what happened, in the person's numbers, and what to do."""
 
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -79,8 +80,9 @@ def test_a_typing_error_in_a_query_points_at_its_column(running: Running) -> Non
 def test_a_wrong_token_is_refused_on_every_call(running: Running) -> None:
     for path in ("/v1/clusters", f"/v1/clusters/{running.cluster}/jobs", "/metrics"):
         for token in ("", "nonsense"):
-            with pytest.raises(Unauthenticated):
-                Connection(running.url, token=token).send("GET", path)
+            stranger = Connection(running.url, token=token)
+            with closing(stranger), pytest.raises(Unauthenticated):
+                stranger.send("GET", path)
 
 
 def test_unknown_things_are_not_found(running: Running) -> None:
@@ -92,13 +94,10 @@ def test_unknown_things_are_not_found(running: Running) -> None:
 
 
 def test_probes_and_metrics_answer(running: Running) -> None:
-    anyone = Connection(running.url)
-
-    assert json.loads(anyone.send("GET", "/healthz").body) == {"status": "ok"}
-    assert json.loads(anyone.send("GET", "/readyz").body) == {"status": "ready"}
-    assert (
-        "/v1/clusters/{cluster}/jobs"
-        in json.loads(anyone.send("GET", "/openapi.json").body)["paths"]
-    )
+    with closing(Connection(running.url)) as anyone:
+        assert json.loads(anyone.send("GET", "/healthz").body) == {"status": "ok"}
+        assert json.loads(anyone.send("GET", "/readyz").body) == {"status": "ready"}
+        described = json.loads(anyone.send("GET", "/openapi.json").body)
+    assert "/v1/clusters/{cluster}/jobs" in described["paths"]
     metrics = running.connection().send("GET", "/metrics").body.decode()
     assert f'clusterra_nodes{{cluster="{running.cluster}"}} 2' in metrics

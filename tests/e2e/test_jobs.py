@@ -113,7 +113,7 @@ def test_each_task_of_an_array_is_a_job_with_its_own_label(running: Running) -> 
     first = running.submit("exit $SLURM_ARRAY_TASK_ID", array="0-3", name="four")
     client = running.client()
     for task in range(4):
-        done = running.wait_ended(client.job(running.cluster, f"{first}_{task}").job_id)
+        done = running.wait_ended(f"{first}_{task}")
         assert (done.label, done.exit_code) == (f"{first}_{task}", task)
 
     assert client.jobs(running.cluster, query=f"array:{first}").total == 4

@@ -6,7 +6,7 @@ from clusterra.control.observe import recognise
 from clusterra.control.site import Site
 from clusterra.core.change import Change
 from clusterra.core.errors import Invalid, NotFound
-from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.job import Job, stands_for
 from clusterra.core.jobs.query import Op, Query, Term
 from clusterra.core.seen import Seen
 from clusterra.ports import Store
@@ -16,7 +16,10 @@ _LARGEST_ID = 1 << 32
 
 
 async def find_job(site: Site, label: str, *, store: Store) -> Job:
-    """Return the job called `41` or `43_5`; raise NotFound if neither we nor Slurm know it."""
+    """Return the job called `41` or `43_5`; raise NotFound if neither we nor Slurm know it.
+
+    A task that still waits has no job of its own: it is found as its array's entry.
+    """
     match = _LABEL.fullmatch(label)
     if match is None or int(match[1]) >= _LARGEST_ID:
         raise Invalid(
@@ -43,7 +46,10 @@ async def _task(site: Site, array: int, task: int, store: Store) -> Job | None:
         Term(field="task", op=Op.IS, values=(task,)),
     )
     page = await store.jobs(site.cluster.id, Query(terms=terms, limit=1))
-    return page.jobs[0] if page.jobs else None
+    if page.jobs:
+        return page.jobs[0]
+    waiting = await store.job(site.cluster.id, array)
+    return waiting if waiting and stands_for(waiting, task) else None
 
 
 async def _ask_slurm(site: Site, id: int, task: int | None, store: Store) -> Job | None:
@@ -56,5 +62,6 @@ async def _ask_slurm(site: Site, id: int, task: int | None, store: Store) -> Job
         jobs = [await recognise(site, job, store) for job in jobs]
         await store.commit(site.cluster.id, Change(jobs=jobs))
     if task is not None:
-        return next((job for job in jobs if job.array_task == task), None)
+        own = (job for job in jobs if job.array_task == task)
+        return next(own, None) or next((job for job in jobs if stands_for(job, task)), None)
     return next((job for job in jobs if job.id == id), None)

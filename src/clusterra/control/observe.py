@@ -30,7 +30,7 @@ LOST_AFTER = timedelta(minutes=2)
 accounting is usually behind the controller."""
 
 INFO_EVERY = timedelta(minutes=5)
-NODES_EVERY = timedelta(seconds=10)
+NODES_EVERY = timedelta(seconds=5)
 PARTITIONS_EVERY = timedelta(seconds=60)
 ACCOUNTED_AT_ONCE = 100
 
@@ -182,7 +182,9 @@ class Observer:
         sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
         if _older(sky.info, INFO_EVERY, now):
             await self._ask_about()
-        if _older(sky.nodes, NODES_EVERY, now) and self.site.budget.take(now):
+        # A cluster without nodes is one that is just getting them.
+        none = isinstance(sky.nodes, Seen) and not sky.nodes.value
+        if (none or _older(sky.nodes, NODES_EVERY, now)) and self.site.budget.take(now):
             sky.nodes = Seen(tuple(await slurm.nodes()), now)
         if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)

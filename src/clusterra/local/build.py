@@ -31,6 +31,11 @@ MOUNT_POINTS = (
 )
 MOUNT_FILES = ("etc/hosts", "etc/passwd", "etc/group")
 
+BUILD_AS_ROOT = (
+    "Build it once as root:   sudo clusterra rootfs --output slurm.tar\n"
+    "Then start with it:      clusterra up --rootfs slurm.tar"
+)
+
 _PACKAGES = (
     *("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurm-client"),
     # Packaged apart from the rest, and without it nothing can sign in over REST.
@@ -140,8 +145,12 @@ def unpack(tarball: Path, into: Path) -> None:
 
 
 def _command(suite: str, target: Path, *, unprivileged: bool) -> list[str]:
-    if unprivileged:
-        _need_subuids()
+    if unprivileged and not has_subuids():
+        raise Refused(
+            "Without root, Slurm can be built only by users who have a range of their own in "
+            "/etc/subuid, and you have none.",
+            hint=BUILD_AS_ROOT,
+        )
     own_mounts = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     return [
         *([] if unprivileged else own_mounts),
@@ -201,19 +210,14 @@ def _too_full(directory: Path, free: int) -> Refused:
     )
 
 
-def _need_subuids() -> None:
+def has_subuids() -> bool:
+    """Whether this user may map a range of others, as building without root needs."""
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         lines = Path("/etc/subuid").read_text().splitlines()
     except (KeyError, OSError):
-        name, lines = "", []
-    if not any(line.startswith((f"{name}:", f"{os.geteuid()}:")) for line in lines if name):
-        raise Refused(
-            "Without root, Slurm can be built only by users who have a range of their own in "
-            "/etc/subuid, and you have none.",
-            hint="Build it once as root:   sudo clusterra rootfs --output slurm.tar\n"
-            "Then start with it:      clusterra up --rootfs slurm.tar",
-        )
+        return False
+    return any(line.startswith((f"{name}:", f"{os.geteuid()}:")) for line in lines)
 
 
 def _failure(suite: str, lines: list[str], directory: Path) -> Refused:

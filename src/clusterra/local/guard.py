@@ -30,8 +30,8 @@ TICK = 0.02
 """Seconds between two looks while something is starting."""
 STOP_PATIENCE = 15
 """slurmctld has been seen to take 10 s to save and stop."""
-STEADY = 60
-"""Seconds a daemon has to stay up before its earlier crashes are forgotten."""
+STEADY = 1
+"""Seconds a daemon has to have been up before its earlier ends no longer delay its next start."""
 FIRST_TRIES = 2
 """How often a daemon may end before it was ever ready; then the start is given up."""
 QUESTION_PATIENCE = 5
@@ -80,6 +80,13 @@ class Guard:
         self._say = say
         self._stages = [[Child(daemon=daemon) for daemon in stage.daemons] for stage in plan.stages]
         self._children = [child for stage in self._stages for child in stage]
+        followed = {child.daemon.follows for child in self._children} - {""}
+        self._closing = [
+            child
+            for child in self._children
+            if child.daemon.follows or child.daemon.name in followed
+        ]
+        """Those whose crash closes the cluster to new work until they are back."""
         self._stop_asked = False
         self._opening = plan.opening
         self._failed = ""
@@ -160,11 +167,12 @@ class Guard:
                 )
             elif took > child.daemon.patience and not child.was_ready:
                 self._give_up(child, f"was not ready after {child.daemon.patience:.0f} s")
-        if not self._is_open and all(child.ready for child in self._children):
+        started = all(child.was_ready for child in self._children)
+        if started and not self._is_open and all(child.ready for child in self._closing):
             self._open()
 
     def _open(self) -> None:
-        """Everything is ready, for the first time or again after a crash: let work in."""
+        """Let work in: everything is ready for the first time, or those who closed are back."""
         if self._opening is not None and not _succeeds(self._opening):
             return
         self._is_open = True
@@ -187,20 +195,17 @@ class Guard:
         return ended
 
     def _ended(self, child: Child, code: int) -> None:
+        was_steady = child.ready and time.monotonic() - child.since > STEADY
         child.ready = False
         if child.leaving:
             child.leaving = False
             return
+        child.failures = 1 if was_steady else child.failures + 1
         for each in self._children:
             if each.daemon.follows == child.daemon.name:
                 self._is_open = False
                 each.leaving = each.process is not None
                 _signal(each, signal.SIGTERM)
-        self._crashed(child, code)
-
-    def _crashed(self, child: Child, code: int) -> None:
-        lived = time.monotonic() - child.since
-        child.failures = 1 if lived > STEADY else child.failures + 1
         if not child.was_ready and child.failures >= FIRST_TRIES:
             self._give_up(child, describe(code))
             return
@@ -228,7 +233,7 @@ class Guard:
         if any(child.process is not None and not child.ready for child in self._children):
             return TICK
         waits = [each.due - time.monotonic() for each in self._children if each.process is None]
-        return max(min(waits, default=0), TICK)
+        return max(min(waits, default=10 * TICK), TICK)
 
     def _stop(self) -> None:
         for stage in reversed(self._stages):

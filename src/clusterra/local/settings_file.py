@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from clusterra.local.slurm_conf import LARGEST_CPUS, LARGEST_MEMORY_MIB
 from clusterra.local.state import State
 
 ACCOUNT = "clusterra"
@@ -30,7 +31,12 @@ def settings_toml(
             "user": user,
             "account": ACCOUNT,
         },
-        "[clusters.embedded]": {"root": state.path, "single_user": single},
+        "[clusters.embedded]": {
+            "root": state.path,
+            "single_user": single,
+            "largest_cpus": LARGEST_CPUS,
+            "largest_memory_mib": LARGEST_MEMORY_MIB,
+        },
     }
     blocks = ["# Written by `clusterra up` at each start."]
     for head, values in tables.items():

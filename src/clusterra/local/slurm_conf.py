@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 from clusterra.local.users import Person
 
+LARGEST_CPUS = 64
+LARGEST_MEMORY_MIB = 512_000
+
+_LARGEST = f"CPUs={LARGEST_CPUS} RealMemory={LARGEST_MEMORY_MIB}"
 TEMPLATES = (
-    "NodeName=template-general-[1-64] State=FUTURE CPUs=64 RealMemory=512000 Feature=general",
-    "NodeName=template-gpu-[1-16] State=FUTURE CPUs=64 RealMemory=512000 Feature=gpu Gres=gpu:8",
+    f"NodeName=template-general-[1-64] State=FUTURE {_LARGEST} Feature=general",
+    f"NodeName=template-gpu-[1-16] State=FUTURE {_LARGEST} Feature=gpu Gres=gpu:8",
 )
 """Nodes that could be. Slurm refuses a job that no node it knows could ever hold; with these,
 which `sinfo` does not show, a job too big for the workers of today waits instead."""
@@ -110,6 +114,8 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         f"AccountingStoragePort={slurm.dbd_port}",
         "AccountingStorageTRES=gres/gpu",
         "AccountingStorageEnforce=associations,limits,qos",
+        # Without this, accounting forgets which submission of ours a job came from.
+        "AccountingStoreFlags=job_comment",
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
         *TEMPLATES,

@@ -43,7 +43,6 @@ _DIRECTORIES: tuple[tuple[str, int, int], ...] = (
     ("var/lib/slurm/ctld", 0o700, SLURM_UID),
     ("var/lib/mysql", 0o700, SLURM_UID),
     ("var/log/slurm", 0o755, SLURM_UID),
-    ("plane", 0o700, OWN_UID),
 )
 
 
@@ -113,22 +112,30 @@ def open_state(path: Path) -> tuple[State, Identity]:
     """Find the cluster of a directory, or begin one there."""
     state = State(path=path.absolute())
     try:
-        state.path.mkdir(parents=True, exist_ok=True)
+        if not state.path.exists():
+            state.path.mkdir(parents=True, mode=0o700)
+        check_owner(state)
         identity = state.identity
         if identity is None:
             identity = Identity(id=cluster_id(os.urandom(2)), uid=os.geteuid())
             state.remember(identity)
-        elif identity.uid != os.geteuid():
-            raise Refused(
-                f"The cluster in {state.path} belongs to {_name(identity.uid)}, "
-                f"and you are {_name(os.geteuid())}.",
-                hint=f"Run this as {_name(identity.uid)}, or start your own with --state DIR.",
-            )
-        elif not os.access(state.path, os.W_OK | os.X_OK):
-            raise _unwritable(state.path, "Permission denied")
     except OSError as error:
         raise _unwritable(state.path, error.strerror) from None
     return state, identity
+
+
+def check_owner(state: State) -> None:
+    """Refuse a directory that is somebody else's cluster, or that we cannot write to."""
+    identity = state.identity
+    if identity is not None and identity.uid != os.geteuid():
+        raise Refused(
+            f"The cluster in {state.path} belongs to {_name(identity.uid)}, "
+            f"and you are {_name(os.geteuid())}.",
+            hint=f"Run this as {_name(identity.uid)}, or start your own with --state DIR.",
+        )
+    nearest = next(each for each in (state.path, *state.path.parents) if each.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise _unwritable(state.path, "Permission denied")
 
 
 def lay_out(state: State) -> None:

@@ -20,6 +20,8 @@ from aiohttp.client_proto import ResponseHandler
 
 _LENGTH = re.compile(rb"\r\ncontent-length:\s*(\d+)", re.IGNORECASE)
 _CLOSE = re.compile(rb"\r\nconnection:\s*close", re.IGNORECASE)
+_BODILESS = re.compile(rb"HTTP/1\.[01] (1\d\d|204|304)\b")
+_LONGEST_HEAD = 65536
 
 
 class LastWord(ResponseHandler):
@@ -27,27 +29,51 @@ class LastWord(ResponseHandler):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
+        self._head = b""
+        """What has come of the head of a reply; handed on once it is complete."""
         self._awaited = 0
-        """Bytes still to come of the reply under way."""
+        """Bytes still to come of the body under way."""
         self._closing = False
+        self._listening = True
         self._counting = True
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(self._ours(data) if self._counting and data else data)
+        if ours := self._ours(data):
+            super().data_received(ours)
 
     def _ours(self, data: bytes) -> bytes:
-        if self._awaited == 0 and not self._closing:
-            head = data.find(b"\r\n\r\n")
-            length = _LENGTH.search(data, 0, head) if head > 0 else None
-            if length is None:
-                # Chunked, or the head in two pieces: a proxy's reply, which is said once.
-                self._counting = False
-                return data
-            self._awaited = head + 4 + int(length[1])
-            self._closing = _CLOSE.search(data, 0, head) is not None
-        ours = data[: self._awaited] if self._closing else data
-        self._awaited = max(0, self._awaited - len(data))
+        """Return what belongs to a reply we wait for, up to the end of the last one."""
+        ours = b""
+        while data and self._listening:
+            if not self._counting:
+                return ours + data
+            if self._awaited:
+                part, data = data[: self._awaited], data[self._awaited :]
+                self._awaited -= len(part)
+                ours = ours + part if ours else part
+            else:
+                part, data = self._begin(data)
+                ours += part
+            if self._closing and not self._awaited:
+                self._listening = False
         return ours
+
+    def _begin(self, data: bytes) -> tuple[bytes, bytes]:
+        """Take the head of a reply: return it once it is complete, and what follows it."""
+        self._head += data
+        end = self._head.find(b"\r\n\r\n") + 4
+        if end < 4 and len(self._head) < _LONGEST_HEAD:
+            return b"", b""
+        head, rest = self._head[:end], self._head[end:]
+        bodiless, length = _BODILESS.match(head), _LENGTH.search(head)
+        if end < 4 or not (length or bodiless):
+            # A reply of unknown length is a proxy's, and a proxy says things once.
+            self._counting = False
+            head, rest = self._head, b""
+        self._head = b""
+        self._awaited = int(length[1]) if length and not bodiless and self._counting else 0
+        self._closing = self._counting and _CLOSE.search(head) is not None
+        return head, rest
 
 
 def _last_word(loop: asyncio.AbstractEventLoop) -> ResponseHandler:

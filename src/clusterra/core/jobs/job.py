@@ -104,6 +104,19 @@ class Job:
         return f"{self.array_id}_[{self.array_waiting}]"
 
 
+def stands_for(job: Job, task: int) -> bool:
+    """Say whether this is the entry of an array whose waiting tasks include this one."""
+    for part in job.array_waiting.partition("%")[0].split(","):
+        first, _, last = part.partition(":")[0].partition("-")
+        step = part.partition(":")[2] or "1"
+        bounds = (first, last or first, step)
+        if all(each.isdigit() for each in bounds) and task in range(
+            int(first), int(last or first) + 1, int(step)
+        ):
+            return True
+    return False
+
+
 def continues(old: Job, new: Job) -> Job | None:
     """Return `new` as the same job as `old`, or None if Slurm has given the id to another job.
 
