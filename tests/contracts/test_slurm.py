@@ -1,16 +1,10 @@
-"""Promises every Slurm keeps: the one in memory, and real ones where there is one to ask.
-
-The real one is named by CLUSTERRA_TEST_SLURM_URL, CLUSTERRA_TEST_SLURM_KEY (Slurm's HS256
-key file) and CLUSTERRA_TEST_SLURM_USER (a Linux user there who may submit jobs).
-"""
+"""Promises every Slurm keeps: the one in memory, and the real one of the end-to-end session."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +17,7 @@ from clusterra.core.jobs.comment import stamp
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.ports import Slurm
+from tests.cluster import Running
 
 UNKNOWN = 99_999_999
 QUICK = "#!/bin/bash\nexit 3\n"
@@ -82,7 +77,7 @@ class World:
         return await self.seen(job.id, lambda now: now.state.ended and not now.flags)
 
 
-def in_memory() -> World:
+def in_memory(_: pytest.FixtureRequest) -> World:
     clock = SystemClock()
     cut_off = MemorySlurm(clock)
     cut_off.reachable = False
@@ -91,18 +86,19 @@ def in_memory() -> World:
     )
 
 
-def over_rest() -> World:
-    url = os.environ.get("CLUSTERRA_TEST_SLURM_URL", "")
-    if not url:
-        pytest.skip("CLUSTERRA_TEST_SLURM_URL names no Slurm to test with.")
-    key = Path(os.environ["CLUSTERRA_TEST_SLURM_KEY"]).read_bytes()
+def over_rest(request: pytest.FixtureRequest) -> World:
+    request.getfixturevalue("needs_root")
+    running: Running = request.getfixturevalue("running")
+    key = (running.path / "etc/slurm/jwt_hs256.key").read_bytes()
     clock = SystemClock()
+    # Submitting once makes the Linux user and their association.
+    running.submit("true", acting_as="ana")
     return World(
-        slurm=SlurmRest(url, key, clock=clock),
+        slurm=SlurmRest(running.slurm["url"], key, clock=clock),
         cut_off=SlurmRest("http://127.0.0.1:9", key, clock=clock),
-        user=os.environ.get("CLUSTERRA_TEST_SLURM_USER", "alice"),
-        account=os.environ.get("CLUSTERRA_TEST_SLURM_ACCOUNT", "lab"),
-        stranger=os.environ.get("CLUSTERRA_TEST_SLURM_STRANGER", "slurmrest"),
+        user="ana",
+        account="clusterra",
+        stranger="slurmrest",
     )
 
 
@@ -113,7 +109,7 @@ def over_rest() -> World:
     ]
 )
 def world(request: pytest.FixtureRequest) -> World:
-    made: World = request.param()
+    made: World = request.param(request)
     return made
 
 

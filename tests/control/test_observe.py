@@ -70,6 +70,45 @@ def test_a_quiet_queue_costs_one_cheap_call_a_look(store: Store) -> None:
     run(story())
 
 
+def test_why_a_job_waits_is_looked_at_again_in_turn_within_a_tenth_of_the_budget(
+    store: Store,
+) -> None:
+    async def story() -> None:
+        world = World(store, calls_per_minute=600)
+        ids = [await world.submitted_past_us() for _ in range(7)]
+        await world.observer.look()
+        for id in ids:
+            world.slurm.move(id, JobState.PENDING, reason="Resources")
+        world.slurm.asked.clear()
+
+        for _ in range(4):
+            await world.observer.look()
+
+        assert world.slurm.asked["job"] == 7
+        assert {(await world.job(id)).reason for id in ids} == {"Resources"}
+
+    run(story())
+
+
+def test_a_look_that_breaks_off_loses_nothing(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        ids = [await world.submitted_past_us() for _ in range(5)]
+        await world.observer.look()
+        for id in ids:
+            world.slurm.move(id, JobState.RUNNING)
+        world.slurm.breaks_after = 3
+        with pytest.raises(Unreachable):
+            await world.observer.look()
+
+        world.slurm.breaks_after = None
+        await world.observer.look()
+
+        assert {(await world.job(id)).nodes for id in ids} == {"w1"}
+
+    run(story())
+
+
 def test_nothing_going_on_is_said_so(store: Store) -> None:
     async def story() -> None:
         world = World(store)

@@ -15,7 +15,7 @@ from clusterra.core.errors import (
     TooLarge,
     Unauthenticated,
 )
-from tests.e2e.conftest import Running
+from tests.cluster import Running
 
 OK = "#!/bin/bash\ntrue\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
 from clusterra.wire.jobs import EditJob
-from tests.e2e.conftest import ENDED, REPOSITORY, Running
+from tests.cluster import ENDED, REPOSITORY, Running
 
 FOREVER = "sleep 600"
 

@@ -49,6 +49,8 @@ class MemorySlurm:
         self.reachable = True
         self.loses_answers = False
         """Take submissions and go silent, as a server that dies at the wrong moment does."""
+        self.breaks_after: int | None = None
+        """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
 
     # What a test does to it.
@@ -171,7 +173,9 @@ class MemorySlurm:
 
     def _ask(self, what: str) -> None:
         self.asked[what] += 1
-        if not self.reachable:
+        if self.breaks_after is not None:
+            self.breaks_after -= 1
+        if not self.reachable or (self.breaks_after is not None and self.breaks_after < 0):
             raise Unreachable("Slurm cannot be reached.", hint="Try again later.")
 
     def _new(self, request: JobRequest, user: str) -> Job:

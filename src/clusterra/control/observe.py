@@ -13,6 +13,7 @@ knows a job neither as live nor as ended is the job called LOST.
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from heapq import nsmallest
 
 from clusterra.control.site import Site
 from clusterra.core.change import Change
@@ -47,6 +48,8 @@ class Observer:
     """Jobs that changed and whose details are still to be fetched."""
     _missing: dict[int, datetime] = field(default_factory=dict)
     """Jobs that left the controller without an end that we know, and since when."""
+    _last_again: int = 0
+    """The waiting job whose turn it was last to be fetched again."""
 
     async def look(self) -> bool:
         """Look once; say whether anything is going on that is worth looking again soon."""
@@ -85,6 +88,7 @@ class Observer:
             await self._read_all()
         else:
             await self._read_due()
+            await self._read_waiting()
         await self._settle_missing()
         return self._busy() or bool(changed.fresh)
 
@@ -113,20 +117,37 @@ class Observer:
     async def _read_due(self) -> None:
         """Fetch what the budget allows: ended jobs by the hundred, live ones singly."""
         assert self._marks is not None
-        over = [id for id in self._due if ended(self._marks[id])]
-        found: list[Job] = []
+        over = sorted(id for id in self._due if ended(self._marks[id]))[:ACCOUNTED_AT_ONCE]
         if len(over) > 1 and self.site.budget.take(self.clock.now()):
-            asked = sorted(over)[:ACCOUNTED_AT_ONCE]
             # Accounting may still be behind the controller; such a job is asked for singly.
-            found += [job for job in await self._accounted(asked) if job.state.ended]
-            self._due.difference_update(job.id for job in found)
+            await self._found([job for job in await self._accounted(over) if job.state.ended])
         for id in sorted(self._due, reverse=True):
             if not self.site.budget.take(self.clock.now()):
                 break
-            found += await self.site.slurm.job(id)
+            await self._found(await self.site.slurm.job(id))
             self._due.discard(id)
-        found += [job async for job in self._by_mark(self._due)]
-        await self._write(found)
+        await self._write([job async for job in self._by_mark(self._due)])
+
+    async def _found(self, jobs: Collection[Job]) -> None:
+        # Written before it is crossed off: a call that fails later must not lose it.
+        await self._write(jobs)
+        self._due.difference_update(job.id for job in jobs)
+
+    async def _read_waiting(self) -> None:
+        """Fetch a few waiting jobs again, in turn: why a job waits changes without its state."""
+        assert self._marks is not None
+        waiting = [id for id, mark in self._marks.items() if mark.startswith(JobState.PENDING)]
+        turn = nsmallest(self._again, (id for id in waiting if id > self._last_again))
+        turn = turn or nsmallest(self._again, waiting)
+        for id in turn:
+            if self.site.budget.take(self.clock.now()):
+                await self._write(await self.site.slurm.job(id))
+                self._last_again = id
+
+    @property
+    def _again(self) -> int:
+        """How many a look: at the usual period, a tenth of the budget."""
+        return max(self.site.budget.per_minute // 300, 1)
 
     async def _by_mark(self, ids: Collection[int]) -> AsyncIterator[Job]:
         """Give jobs whose details must wait at least the state that their mark tells."""

@@ -67,7 +67,7 @@ def build(suite: str, into: Path, *, usually: float, lock: int, teller: Teller) 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
-        # A build whose `up` was killed keeps the cache locked for as long as it goes on.
+        # The cache stays locked for as long as anything writes to it.
         pass_fds=(lock,),
         start_new_session=True,
     ) as work:
@@ -153,6 +153,8 @@ def _command(suite: str, target: Path, *, unprivileged: bool) -> list[str]:
         )
     own_mounts = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     return [
+        # If we are killed, so is the build.
+        *("setpriv", "--pdeathsig", "KILL"),
         *([] if unprivileged else own_mounts),
         *("mmdebstrap", "--verbose", "--variant=essential"),
         f"--mode={'unshare' if unprivileged else 'root'}",

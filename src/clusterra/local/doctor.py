@@ -21,6 +21,7 @@ from clusterra.local.tcp import DEFAULT, PLANE, holder, is_free
 _LIBRARIES = ("aiohttp", "fastapi", "jwt", "uvicorn", "structlog")
 _PROGRAMS = {
     "unshare": "util-linux",
+    "setpriv": "util-linux",
     "mount": "mount",
     "chroot": "coreutils",
     "tar": "tar",

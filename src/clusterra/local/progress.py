@@ -51,7 +51,8 @@ class BuildProgress:
         _, begins, per_package, _ = _STAGES[self._stage]
         ends = _STAGES[self._stage + 1][1] if self._stage + 1 < len(_STAGES) else _END
         share = ends - begins
-        by_clock = (elapsed - self._since) / (self.usually * share / 100)
-        by_count = self._lines / (self._packages * per_package) if per_package else 0
-        done = by_count if self._packages and per_package else by_clock
-        self.percent = max(self.percent, begins + int(share * min(done, 0.99)))
+        if expected := self._packages * per_package:
+            done = self._lines / expected
+        else:
+            done = (elapsed - self._since) / (self.usually * share / 100)
+        self.percent = max(self.percent, begins + int(share * min(max(done, 0), 0.99)))

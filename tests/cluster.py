@@ -1,0 +1,168 @@
+"""One real cluster for the whole session, started the way a person starts it.
+
+CLUSTERRA_E2E chooses which: `root` (Slurm 26.05, each person their own Linux user), `user`
+(the same without root) or `stable` (the fallback, Slurm 24.11). `make e2e` runs all three.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterra.client.client import Client
+from clusterra.client.connection import Connection
+from clusterra.local.rootfs import cache_directory
+from clusterra.wire.jobs import JobView
+
+REPOSITORY = Path(__file__).parents[1]
+CLUSTERRA = [sys.executable, "-m", "clusterra"]
+TESTER = 12_345
+"""An ordinary user of no importance, for the cluster that runs without root."""
+
+VARIANT = os.environ.get("CLUSTERRA_E2E") or ("root" if os.geteuid() == 0 else "user")
+ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "LOST"}
+
+
+@dataclass
+class Land:
+    """A place to run clusters from: who runs them, and with which options."""
+
+    home: Path
+    prefix: list[str]
+    options: list[str]
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def run(
+        self, *arguments: str, check: bool = True, stdin: str = "", timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*self.prefix, *CLUSTERRA, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env=os.environ | self.environ,
+        )
+        if check and done.returncode:
+            pytest.fail(
+                f"clusterra {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
+            )
+        return done
+
+    def up(self, state: Path, *more: str) -> "Running":
+        done = self.run(
+            *("up", "--detach", "--json", "--port", "0", "--state", str(state)),
+            *(*self.options, *more),
+        )
+        return Running(land=self, **json.loads(done.stdout))
+
+
+@dataclass
+class Running:
+    """A cluster that is up."""
+
+    land: Land
+    url: str
+    token_file: str
+    cluster: str
+    state: str
+    pid: int
+    slurm: dict[str, str]
+    opened: list[Connection] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        return Path(self.state)
+
+    def connection(self, acting_as: str = "") -> Connection:
+        token = Path(self.token_file).read_text().strip()
+        made = Connection(self.url, token=token, acting_as=acting_as)
+        self.opened.append(made)
+        return made
+
+    def client(self, acting_as: str = "") -> Client:
+        return Client(self.connection(acting_as))
+
+    def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        return self.land.run(*arguments, "--state", self.state, **more)
+
+    def down(self) -> None:
+        for connection in self.opened:
+            connection.close()
+        self.land.run("down", "--state", self.state)
+
+    def wait(
+        self, job_id: int | str, *, until: Callable[[JobView], bool], timeout: float = 60
+    ) -> JobView:
+        """Return the job as soon as it is so; fail with what it was instead."""
+        client = self.client()
+        give_up = time.monotonic() + timeout
+        while not until(view := client.job(self.cluster, str(job_id))):
+            if time.monotonic() > give_up:
+                pytest.fail(f"job {job_id} is still {view}")
+            time.sleep(0.1)
+        return view
+
+    def wait_ended(self, job_id: int | str, timeout: float = 60) -> JobView:
+        return self.wait(job_id, until=lambda view: view.state in ENDED, timeout=timeout)
+
+    def submit(self, script: str, *, acting_as: str = "", **wishes: Any) -> int:
+        body = {"script": f"#!/bin/bash\n{script}\n", **wishes}
+        return int(self.submit_body(json.dumps(body).encode(), acting_as=acting_as)["job_id"])
+
+    def submit_body(self, body: bytes, *, acting_as: str = "", key: str = "") -> dict[str, Any]:
+        path = f"/v1/clusters/{self.cluster}/jobs/submit"
+        headers = {"Idempotency-Key": key} if key else {}
+        reply = self.connection(acting_as).send("POST", path, body, headers)
+        answer: dict[str, Any] = json.loads(reply.body)
+        return answer
+
+
+def new_land(tmp: Path, variant: str = VARIANT) -> Land:
+    if variant == "stable":
+        return Land(home=tmp, prefix=[], options=["--suite", "trixie"])
+    if variant == "root" or os.geteuid() != 0:
+        return Land(home=tmp, prefix=[], options=[])
+    # Root's cache is closed to others, so the tester gets a copy of what is in it.
+    subprocess.run([*CLUSTERRA, "rootfs"], check=True, capture_output=True)
+    [built] = [path for path in cache_directory(os.environ).glob("slurm-forky-*") if path.is_dir()]
+    home = tmp / "home"
+    home.mkdir()
+    shutil.copytree(built, tmp / "rootfs", symlinks=True)
+    for opened in (tmp, *tmp.parents[:3]):
+        opened.chmod(opened.stat().st_mode | 0o055)
+    os.chown(home, TESTER, TESTER)
+    identity = [f"--reuid={TESTER}", f"--regid={TESTER}", "--clear-groups"]
+    return Land(
+        home=home,
+        prefix=["setpriv", *identity, "env", f"HOME={home}", "USER=tester", "LOGNAME=tester"],
+        options=["--rootfs", str(tmp / "rootfs")],
+        environ={"XDG_CACHE_HOME": str(home / "cache"), "XDG_DATA_HOME": str(home / "data")},
+    )
+
+
+@pytest.fixture(scope="session")
+def land(tmp_path_factory: pytest.TempPathFactory) -> Land:
+    return new_land(tmp_path_factory.mktemp("land"))
+
+
+@pytest.fixture(scope="session")
+def running(land: Land) -> Iterator[Running]:
+    made = land.up(land.home / "state")
+    yield made
+    made.down()
+
+
+@pytest.fixture(scope="session")
+def needs_root() -> None:
+    if VARIANT == "user":
+        pytest.skip("Without root every job runs as one Linux user; this is about several.")
