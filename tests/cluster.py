@@ -95,9 +95,12 @@ class Running:
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
 
-    def down(self) -> None:
+    def close(self) -> None:
         for connection in self.opened:
             connection.close()
+
+    def down(self) -> None:
+        self.close()
         self.land.run("down", "--state", self.state)
 
     def wait(

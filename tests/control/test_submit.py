@@ -73,6 +73,26 @@ def test_a_person_is_enrolled_once(store: Store) -> None:
     asyncio.run(story())
 
 
+def test_a_person_just_enrolled_is_not_refused_while_the_controller_has_not_heard_of_them(
+    store: Store,
+) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+        world.slurm.hears_after = 3
+
+        done = await send(made)
+
+        assert done.submission.job_id == 1
+        assert world.slurm.asked["submit"] == 4
+        world.slurm.hears_after = 1
+        world.clock.advance(timedelta(minutes=1))
+        with pytest.raises(Refused):
+            await send(made)
+
+    asyncio.run(story())
+
+
 def test_a_repeated_key_answers_what_the_first_request_came_to(store: Store) -> None:
     async def story() -> None:
         world = World(store)
@@ -123,7 +143,7 @@ def test_a_request_that_never_reached_slurm_is_made_again(store: Store) -> None:
         world = World(store)
         made = submitter(world)
         world.slurm.reachable = False
-        world.site.enrolled.add("ana")
+        world.site.enrolled["ana"] = world.clock.now()
         with pytest.raises(Unreachable):
             await send(made, key="k")
         world.slurm.reachable = True

@@ -120,6 +120,7 @@ def test_kill_9_of_the_supervisor_with_200_queued_jobs_loses_none(land: Land) ->
     ]
 
     os.kill(running.pid, signal.SIGKILL)
+    running.close()
 
     eventually("nothing is left", lambda: all(map(is_gone, everything)), timeout=30)
     again = land.up(land.home / "killed")

@@ -49,6 +49,8 @@ class MemorySlurm:
         self.reachable = True
         self.loses_answers = False
         """Take submissions and go silent, as a server that dies at the wrong moment does."""
+        self.hears_after = 0
+        """Refuse so many submissions more, as a controller that accounting has not told yet."""
         self.breaks_after: int | None = None
         """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
@@ -118,6 +120,9 @@ class MemorySlurm:
 
     async def submit(self, request: JobRequest, *, user: str) -> Accepted:
         self._ask("submit")
+        if self.hears_after:
+            self.hears_after -= 1
+            raise Refused(f"{user} may not run jobs here.", code="no-association", at="account")
         job = self._new(request, user)
         self._live[job.id] = self._past[job.id] = job
         if self.loses_answers:

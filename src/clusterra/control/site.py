@@ -49,8 +49,8 @@ class Site:
     """Where it is known; a job that fits on no such node is refused."""
 
     sky: Sky = field(default_factory=Sky)
-    enrolled: set[str] = field(default_factory=set)
-    """People already known to be enrolled, so that a second submission asks nobody."""
+    enrolled: dict[str, datetime] = field(default_factory=dict)
+    """People known to be enrolled, and since when, so that a second submission asks nobody."""
 
     wake: Callable[[], None] = lambda: None
     """Have the queue looked at now."""

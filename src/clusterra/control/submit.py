@@ -31,6 +31,10 @@ SETTLED_AFTER = timedelta(seconds=10)
 """How long after an unanswered request Slurm may still be taking it in."""
 
 
+HEARD_WITHIN = timedelta(seconds=5)
+"""How long slurmctld may take to hear from accounting of a person just enrolled."""
+
+
 class Outcome(StrEnum):
     INTENDED = "intended"
     ACCEPTED = "accepted"
@@ -70,6 +74,7 @@ class Submitter:
     clock: Clock
     new_run_id: Callable[[], str]
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
+    _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _noting: dict[str, asyncio.Task[int]] = field(default_factory=dict)
     """Outcomes on their way to the store, by record."""
 
@@ -126,7 +131,7 @@ class Submitter:
         await self.store.commit(self.site.cluster.id, Change(puts=[record]))
         record = replace(record, version=record.version + 1)
         try:
-            accepted = await self.site.slurm.submit(request, user=intent.user)
+            accepted = await self._hand_over(request, intent.user)
         except Unanswered:
             raise
         except ClusterraError:
@@ -136,11 +141,26 @@ class Submitter:
         self.site.wake()
         return Submitted(submission=record.value)
 
+    async def _hand_over(self, request: JobRequest, user: str) -> Accepted:
+        """Give the job to Slurm; again, while slurmctld has not heard of a person just enrolled."""
+        while True:
+            try:
+                return await self.site.slurm.submit(request, user=user)
+            except Refused as error:
+                enrolled_at = self.site.enrolled.get(user)
+                if error.code != "no-association" or enrolled_at is None:
+                    raise
+                if self.clock.now() - enrolled_at > HEARD_WITHIN:
+                    raise
+            await asyncio.sleep(0.05)
+
     async def _enrolled(self, user: str) -> Login:
         login = await self.site.logins.ensure(user)
         if self.site.account and user not in self.site.enrolled:
-            await self.site.slurm.enroll(user, self.site.account)
-            self.site.enrolled.add(user)
+            async with self._enrolling:
+                if user not in self.site.enrolled:
+                    await self.site.slurm.enroll(user, self.site.account)
+                    self.site.enrolled[user] = self.clock.now()
         return login
 
     async def _check(self, request: JobRequest) -> None:

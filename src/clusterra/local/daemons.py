@@ -85,6 +85,8 @@ class Plan:
     rootfs: str
     mounts: tuple[Mount, ...]
     stages: tuple[Stage, ...]
+    settling: Command | None = None
+    """What to do once, when everything is ready for the first time."""
     opening: Command | None = None
     """What to do when everything is ready, at first and again after a followed daemon crashed."""
 
@@ -165,6 +167,7 @@ def plan(
         rootfs=rootfs,
         mounts=mounts(state, rootfs),
         stages=tuple(stages),
+        settling=_requeue_what_ran(inside, worker_names(workers)),
         opening=_open_partition(inside),
     )
 
@@ -288,6 +291,28 @@ def _slurmd(state: State, inside: Inside, name: str, port: int, workers: int) ->
 
 def _asked(inside: Inside, shell: str) -> Command:
     return Command(argv=inside(SLURM_UID, "sh", "-c", shell), env=_PATH)
+
+
+_REQUEUE = """
+ran=$(squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING --format=%A | sort -u)
+[ -n "$ran" ] || exit 0
+scontrol update NodeName="$(sinfo --noheader --Node --format=%N | sort -u | paste -sd,)" \\
+    State=DOWN Reason='the cluster was stopped' || exit 1
+[ -z "$1" ] || scontrol update NodeName="$1" State=RESUME
+# Slurm lets a job wait two minutes before it tries again, in case the node was the cause.
+for job in $ran; do scontrol update JobId="$job" StartTime=now; done
+exit 0
+"""
+
+
+def _requeue_what_ran(inside: Inside, workers: tuple[str, ...]) -> Command:
+    """Have what ran when the cluster ended run again.
+
+    Nothing of it is alive: it ended with the cluster. slurmctld believes so at once only of
+    nodes it is told are down; of a job it had just given to a worker it waits minutes.
+    """
+    argv = inside(SLURM_UID, "sh", "-c", _REQUEUE, "sh", ",".join(workers))
+    return Command(argv=argv, env=_PATH)
 
 
 def _open_partition(inside: Inside) -> Command:

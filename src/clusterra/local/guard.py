@@ -88,6 +88,7 @@ class Guard:
         ]
         """Those whose crash closes the cluster to new work until they are back."""
         self._stop_asked = False
+        self._settling = plan.settling
         self._opening = plan.opening
         self._failed = ""
         self._is_open = False
@@ -173,6 +174,10 @@ class Guard:
 
     def _open(self) -> None:
         """Let work in: everything is ready for the first time, or those who closed are back."""
+        if self._settling is not None:
+            if not _succeeds(self._settling):
+                return
+            self._settling = None
         if self._opening is not None and not _succeeds(self._opening):
             return
         self._is_open = True
