@@ -1,5 +1,6 @@
 """The shared root file system: unpacked once, checked each time, never half there."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -95,6 +96,29 @@ def test_a_tree_without_its_manifest_was_never_finished(tarball: Path, tmp_path:
     _, told = from_tarball(tmp_path / "cache", tarball)
 
     assert told.finished == ["Slurm 26.05.5 (first time only)"]
+
+
+def test_a_tree_made_by_an_older_clusterra_is_made_again(tarball: Path, tmp_path: Path) -> None:
+    kept, _ = from_tarball(tmp_path / "cache", tarball)
+    manifest = kept.path.with_name(f"{kept.path.name}.json")
+    content = json.loads(manifest.read_text())
+    del content["layout"]
+    manifest.write_text(json.dumps(content))
+
+    _, told = from_tarball(tmp_path / "cache", tarball)
+
+    assert "older Clusterra" in told.notes[0]
+    assert told.finished == ["Slurm 26.05.5 (first time only)"]
+
+
+def test_a_kept_tree_holds_no_devices(tree: Path, tarball: Path, tmp_path: Path) -> None:
+    (tree / "dev").mkdir()
+    (tree / "dev" / "zero").touch()
+    subprocess.run(["tar", "-C", tree, "-cf", tarball, "."], check=True)
+
+    kept, _ = from_tarball(tmp_path / "cache", tarball)
+
+    assert list((kept.path / "dev").iterdir()) == []
 
 
 def test_what_an_interrupted_build_left_is_swept_and_not_used(

@@ -31,6 +31,8 @@ SUITES = ("forky", "trixie")
 _APIS = range(42, 46)
 """The versions of Slurm's API that the control plane speaks, as in v0.0.42."""
 _USUALLY = 30.0
+_LAYOUT = 1
+"""Raised when trees are made differently, so that those of an older Clusterra are made again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class Manifest:
     megabytes: int
     seconds: float
     digest: str
+    layout: int = 0
+    """Which way of making trees it was made in."""
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
@@ -171,13 +175,17 @@ def _kept(place: Path, fill: Callable[[Path], None], *, suite: str, teller: Tell
     """Return the tree in its place, filled first if it is not there or not whole."""
     if place.exists():
         known = _manifest(place)
-        if known is not None and digest_of(place) == known.digest:
+        if known is not None and known.layout != _LAYOUT:
+            teller.note(f"The Slurm kept in {place} was made by an older Clusterra; renewing it.")
+        elif known is not None and digest_of(place) == known.digest:
             return place
-        teller.trouble(f"The Slurm kept in {place} is damaged; making it again.")
+        else:
+            teller.trouble(f"The Slurm kept in {place} is damaged; making it again.")
     partial = place.with_name(f"{place.name}.partial-{os.getpid()}")
     begun = time.monotonic()
     try:
         fill(partial)
+        _empty_dev(partial)
         rootfs = inspect(partial)
         manifest = Manifest(
             suite=suite,
@@ -185,6 +193,7 @@ def _kept(place: Path, fill: Callable[[Path], None], *, suite: str, teller: Tell
             megabytes=_megabytes(partial),
             seconds=time.monotonic() - begun,
             digest=digest_of(partial),
+            layout=_LAYOUT,
         )
         _discard(place)
         partial.rename(place)
@@ -198,6 +207,12 @@ def _kept(place: Path, fill: Callable[[Path], None], *, suite: str, teller: Tell
         f"{manifest.megabytes} MB kept in {place}",
     )
     return place
+
+
+def _empty_dev(tree: Path) -> None:
+    """Leave no device behind: the host's are mounted there, and a copy of /dev/zero has no end."""
+    shutil.rmtree(tree / "dev", ignore_errors=True)
+    (tree / "dev").mkdir(exist_ok=True)
 
 
 def _discard(place: Path) -> None:
