@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -36,15 +37,15 @@ class Land:
     """A place to run clusters from: who runs them, and with which options."""
 
     home: Path
-    prefix: list[str]
     options: list[str]
+    command: list[str] = field(default_factory=lambda: CLUSTERRA)
     environ: dict[str, str] = field(default_factory=dict)
 
     def run(
         self, *arguments: str, check: bool = True, stdin: str = "", timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*self.prefix, *CLUSTERRA, *arguments],
+            [*self.command, *arguments],
             input=stdin,
             capture_output=True,
             text=True,
@@ -132,25 +133,62 @@ class Running:
 
 def new_land(tmp: Path, variant: str = VARIANT) -> Land:
     if variant == "stable":
-        return Land(home=tmp, prefix=[], options=["--suite", "trixie"])
+        return Land(home=tmp, options=["--suite", "trixie"])
     if variant == "root" or os.geteuid() != 0:
-        return Land(home=tmp, prefix=[], options=[])
-    # Root's cache is closed to others, so the tester gets a copy of what is in it.
+        return Land(home=tmp, options=[])
+    return _land_of_the_tester(tmp)
+
+
+def _land_of_the_tester(tmp: Path) -> Land:
+    """Make a place for an ordinary user, who can read nothing of root's: so they get copies."""
     subprocess.run([*CLUSTERRA, "rootfs"], check=True, capture_output=True)
     [built] = [path for path in cache_directory(os.environ).glob("slurm-forky-*") if path.is_dir()]
+    # Not shutil: there are devices in it, and one of them is /dev/zero.
+    subprocess.run(["cp", "-a", str(built), str(tmp / "rootfs")], check=True)
+    packages = Path(sysconfig.get_path("purelib"))
+    shutil.copytree(packages, tmp / "python", ignore=shutil.ignore_patterns(*NOT_NEEDED))
+    shutil.copytree(REPOSITORY / "src/clusterra", tmp / "python/clusterra")
     home = tmp / "home"
     home.mkdir()
-    shutil.copytree(built, tmp / "rootfs", symlinks=True)
     for opened in (tmp, *tmp.parents[:3]):
         opened.chmod(opened.stat().st_mode | 0o055)
     os.chown(home, TESTER, TESTER)
-    identity = [f"--reuid={TESTER}", f"--regid={TESTER}", "--clear-groups"]
     return Land(
         home=home,
-        prefix=["setpriv", *identity, "env", f"HOME={home}", "USER=tester", "LOGNAME=tester"],
         options=["--rootfs", str(tmp / "rootfs")],
-        environ={"XDG_CACHE_HOME": str(home / "cache"), "XDG_DATA_HOME": str(home / "data")},
+        command=[
+            *("setpriv", f"--reuid={TESTER}", f"--regid={TESTER}", "--clear-groups"),
+            *("env", f"HOME={home}", "USER=tester", "LOGNAME=tester"),
+            *(_python_for_everybody(), "-m", "clusterra"),
+        ],
+        environ={
+            "PYTHONPATH": str(tmp / "python"),
+            "XDG_CACHE_HOME": str(home / "cache"),
+            "XDG_DATA_HOME": str(home / "data"),
+        },
     )
+
+
+NOT_NEEDED = (
+    "mypy*",
+    "uv",
+    "uv-*",
+    "hypothesis*",
+    "pip*",
+    "ruff*",
+    "clusterra*",
+    "__editable__*",
+    "*.pth",
+)
+
+
+def _python_for_everybody() -> str:
+    """Return a Python like ours that every user may run; ours may lie in root's home."""
+    for python in (Path(sys.executable).resolve(), Path("/usr/bin/python3").resolve()):
+        like_ours = f"python{sys.version_info.major}.{sys.version_info.minor}" == python.name
+        if like_ours and all(parent.stat().st_mode & 0o001 for parent in python.parents):
+            return str(python)
+    pytest.skip("No Python of this version can be run by other users than root.")
 
 
 @pytest.fixture(scope="session")
