@@ -33,7 +33,7 @@ check: dev
 	@tools/step "format"           $(PY) -m ruff format -q --check src tests bench tools
 	@tools/step "lint"             $(PY) -m ruff check -q src tests bench tools
 	@tools/step "types"            $(PY) -m mypy --no-error-summary
-	@tools/step "import contracts" .venv/bin/lint-imports --no-timing
+	@tools/step "import contracts" .venv/bin/lint-imports --no-logo
 	@$(MAKE) -s fast
 
 fast: dev
