@@ -135,6 +135,7 @@ def test_a_running_job_starts_again_after_everything_was_killed(one: Running) ->
     again = one.land.up(one.path)
     # Between its two runs Slurm itself says for a moment that the first one ended.
     again.wait(job, until=lambda view: view.state == "COMPLETED", timeout=90)
+    again.close()
 
 
 def test_kill_9_of_the_supervisor_stops_everything_in_order(one: Running) -> None:
@@ -148,6 +149,7 @@ def test_kill_9_of_the_supervisor_stops_everything_in_order(one: Running) -> Non
     assert "Saving all slurm state" in log
     again = one.land.up(one.path)
     assert again.wait_ended(job).state == "COMPLETED"
+    again.close()
 
 
 def test_a_start_right_after_kill_9_waits_for_the_old_one_to_end(one: Running) -> None:
@@ -157,6 +159,7 @@ def test_a_start_right_after_kill_9_waits_for_the_old_one_to_end(one: Running) -
 
     assert again.pid != one.pid
     assert again.wait_ended(again.submit("hostname")).state == "COMPLETED"
+    again.close()
 
 
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd", "mariadbd", "control-plane", "w1"])

@@ -4,6 +4,8 @@ On a terminal one line is rewritten while something is under way. In a pipe or a
 log every step is one plain line.
 """
 
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -87,7 +89,7 @@ class Telling:
 
     def _banner(self, running: Running) -> list[str]:
         workers = f"{running.workers} worker{'' if running.workers == 1 else 's'}"
-        command = f"clusterra{self.state_option}"
+        command = f"{_called()}{self.state_option}"
         lines = [
             "",
             f"   {self.screen.paint('Clusterra is up', bold=True)}    {running.url}",
@@ -120,3 +122,11 @@ def _short(path: str) -> str:
     """Write a path below the home directory as people do."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+def _called() -> str:
+    """Return how to call this command from here: by name, or where it is not on PATH, by path."""
+    ours = Path(sys.executable).with_name("clusterra")
+    if shutil.which("clusterra") or not ours.exists():
+        return "clusterra"
+    return str(ours.relative_to(Path.cwd())) if ours.is_relative_to(Path.cwd()) else str(ours)

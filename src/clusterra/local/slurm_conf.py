@@ -119,8 +119,8 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
         *TEMPLATES,
-        # Opened when the workers have registered: see `daemons`.
-        "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=INACTIVE DefMemPerCPU=512",
+        # Takes jobs and starts none; opened when the workers have registered: see `daemons`.
+        "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=DOWN DefMemPerCPU=512",
     ]
     return "".join(f"{line}\n" for line in lines)
 
