@@ -48,10 +48,17 @@ def test_a_killed_controller_comes_back_and_meanwhile_answers_have_an_age(fragil
     client = fragile.client()
     job_id = fragile.submit("sleep 600", name="survivor")
     fragile.wait(job_id, until=lambda view: view.state == "RUNNING")
-    # slurmctld saves its queue every few seconds; a job younger than that may be forgotten.
-    saved = fragile.path / "var/lib/slurm/ctld/job_state"
-    began = time.time()
-    eventually("the queue is saved", lambda: saved.exists() and saved.stat().st_mtime > began)
+    # slurmctld saves its queue and its nodes every few seconds; killed before that, it forgets
+    # them, and runs a job again whose node it does not know any more.
+    ctld, began = fragile.path / "var/lib/slurm/ctld", time.time()
+
+    def is_saved() -> bool:
+        jobs, nodes = ctld / "job_state", ctld / "node_state"
+        if not (jobs.exists() and nodes.exists() and jobs.stat().st_mtime > began):
+            return False
+        return all(name in nodes.read_bytes() for name in (b"w1", b"w2"))
+
+    eventually("queue and nodes are saved", is_saved)
     old = pid_of(fragile, "slurmctld")
     os.kill(old, signal.SIGSTOP)
     try:

@@ -208,12 +208,16 @@ def test_a_crash_of_the_controller_leaves_no_job_held_and_no_worker_drained(one:
 
 def test_fewer_workers_than_before_leave_none_that_waits_for_work(land: Land) -> None:
     state = land.home / "shrinking"
-    land.up(state, "--workers", "2").down()
+    before = land.up(state, "--workers", "2")
+    running = [before.submit("sleep 3", cpus=os.cpu_count()) for _ in range(2)]
+    for job in running:
+        before.wait(job, until=lambda view: view.state == "RUNNING")
+    before.down()
 
     fewer = land.up(state, "--workers", "1")
     try:
-        jobs = [fewer.submit("hostname") for _ in range(6)]
-        assert {fewer.wait_ended(job, timeout=90).state for job in jobs} == {"COMPLETED"}
+        for job in [*running, *(fewer.submit("hostname") for _ in range(4))]:
+            fewer.wait(job, until=lambda view: view.state == "COMPLETED", timeout=90)
         assert [node.name for node in fewer.client().nodes(fewer.cluster).nodes] == ["w1"]
     finally:
         fewer.down()

@@ -167,7 +167,7 @@ def plan(
         rootfs=rootfs,
         mounts=mounts(state, rootfs),
         stages=tuple(stages),
-        settling=_requeue_what_ran(inside, worker_names(workers)),
+        settling=_settle(inside, worker_names(workers)),
         opening=_open_partition(inside),
     )
 
@@ -293,25 +293,33 @@ def _asked(inside: Inside, shell: str) -> Command:
     return Command(argv=inside(SLURM_UID, "sh", "-c", shell), env=_PATH)
 
 
-_REQUEUE = """
-ran=$(squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING --format=%A | sort -u)
-[ -n "$ran" ] || exit 0
-scontrol update NodeName="$(sinfo --noheader --Node --format=%N | sort -u | paste -sd,)" \\
-    State=DOWN Reason='the cluster was stopped' || exit 1
-[ -z "$1" ] || scontrol update NodeName="$1" State=RESUME
-# Slurm lets a job wait two minutes before it tries again, in case the node was the cause.
-for job in $ran; do scontrol update JobId="$job" StartTime=now; done
+_SETTLE = """
+known() { sinfo --noheader --Node --format=%N | sort -u; }
+ran=$(squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING --format=%A | sort -u | paste -sd,)
+if [ -n "$ran" ]; then
+    scontrol update NodeName="$(known | paste -sd,)" State=DOWN Reason='the cluster was stopped' ||
+        exit 1
+    [ -z "$1" ] || scontrol update NodeName="$1" State=RESUME
+    # Slurm lets a job wait two minutes before it tries again, in case the node was the cause.
+    scontrol update JobId="$ran" StartTime=now
+fi
+for node in $(known); do
+    case ",$1," in *",$node,"*) continue ;; esac
+    scontrol update NodeName="$node" State=DOWN Reason='no longer a worker'
+    scontrol delete NodeName="$node"
+done
 exit 0
 """
 
 
-def _requeue_what_ran(inside: Inside, workers: tuple[str, ...]) -> Command:
-    """Have what ran when the cluster ended run again.
+def _settle(inside: Inside, workers: tuple[str, ...]) -> Command:
+    """Have what ran when the cluster ended run again, and forget workers there are no more.
 
-    Nothing of it is alive: it ended with the cluster. slurmctld believes so at once only of
-    nodes it is told are down; of a job it had just given to a worker it waits minutes.
+    Nothing of what ran is alive: it ended with the cluster. slurmctld believes so at once only
+    of nodes it is told are down; of a job it had just given to a worker it waits minutes. And
+    to a worker of the last start that this one does not have, it would send the next job.
     """
-    argv = inside(SLURM_UID, "sh", "-c", _REQUEUE, "sh", ",".join(workers))
+    argv = inside(SLURM_UID, "sh", "-c", _SETTLE, "sh", ",".join(workers))
     return Command(argv=argv, env=_PATH)
 
 
