@@ -21,6 +21,7 @@ import pytest
 from clusterra.client.client import Client
 from clusterra.client.connection import Connection
 from clusterra.local.rootfs import cache_directory
+from clusterra.wire.clusters import NodeView
 from clusterra.wire.jobs import JobView
 
 REPOSITORY = Path(__file__).parents[1]
@@ -95,6 +96,15 @@ class Running:
 
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
+
+    def nodes(self, count: int) -> list[NodeView]:
+        """Return the nodes once there are so many: workers join after the control plane is up."""
+        client, give_up = self.client(), time.monotonic() + 30
+        while len(nodes := client.nodes(self.cluster).nodes) != count:
+            if time.monotonic() > give_up:
+                pytest.fail(f"still {len(nodes)} nodes")
+            time.sleep(0.1)
+        return nodes
 
     def close(self) -> None:
         for connection in self.opened:

@@ -1,6 +1,7 @@
 """Bad input gets a clear answer: what happened, in the person's numbers, and what to do."""
 
 import json
+import time
 from contextlib import closing
 from typing import Any
 
@@ -99,5 +100,9 @@ def test_probes_and_metrics_answer(running: Running) -> None:
         assert json.loads(anyone.send("GET", "/readyz").body) == {"status": "ready"}
         described = json.loads(anyone.send("GET", "/openapi.json").body)
     assert "/v1/clusters/{cluster}/jobs" in described["paths"]
-    metrics = running.connection().send("GET", "/metrics").body.decode()
-    assert f'clusterra_nodes{{cluster="{running.cluster}"}} 2' in metrics
+    # The workers join after the control plane is up, and are seen a moment later.
+    workers = f'clusterra_nodes{{cluster="{running.cluster}"}} 2'
+    give_up = time.monotonic() + 30
+    while workers not in running.connection().send("GET", "/metrics").body.decode():
+        assert time.monotonic() < give_up
+        time.sleep(0.2)

@@ -173,7 +173,7 @@ def test_many_jobs_are_cancelled_by_a_query_that_is_first_only_counted(running: 
 
 
 def test_a_job_too_big_for_now_waits_and_one_too_big_for_ever_is_refused(running: Running) -> None:
-    nodes = running.client().nodes(running.cluster).nodes
+    nodes = running.nodes(2)
     big = running.submit("true", cpus=max(node.cpus for node in nodes) + 1)
     waiting = running.wait(big, until=lambda view: bool(view.reason))
 
@@ -211,7 +211,7 @@ def test_an_unknown_job_is_not_found(running: Running) -> None:
 
 def test_nodes_partitions_and_clusters_are_shown(running: Running) -> None:
     [cluster] = running.client().clusters().clusters
-    nodes = running.client().nodes(running.cluster).nodes
+    nodes = running.nodes(2)
     [partition] = running.client().partitions(running.cluster).partitions
 
     assert (cluster.id, cluster.state, cluster.stale) == (running.cluster, "up", False)

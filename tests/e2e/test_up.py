@@ -148,7 +148,7 @@ def test_kill_9_of_the_supervisor_stops_everything_in_order(one: Running) -> Non
     log = (one.path / "var/log/slurm/slurmctld.log").read_text()
     assert "Saving all slurm state" in log
     again = one.land.up(one.path)
-    assert again.wait_ended(job).state == "COMPLETED"
+    again.wait(job, until=lambda view: view.state == "COMPLETED")
     again.close()
 
 

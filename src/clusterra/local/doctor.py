@@ -42,7 +42,7 @@ def this_machine(state: State, cache: Path) -> list[Finding]:
         _python(),
         _programs(),
         _namespaces(),
-        _slurm(cache),
+        _slurm(state, cache),
         _space("disk for the cluster", state.path, _STATE_MB),
         _directory(state),
         _port(state),
@@ -107,7 +107,9 @@ def _userns_fix() -> str:
     return "sudo clusterra up   (user namespaces are not allowed here)"
 
 
-def _slurm(cache: Path) -> Finding:
+def _slurm(state: State, cache: Path) -> Finding:
+    if brought := _brought(state):
+        return brought
     for suite in SUITES:
         if (manifest := cached(cache, suite)) is not None:
             return Finding(
@@ -135,6 +137,24 @@ def _slurm(cache: Path) -> Finding:
     if not space.ok:
         return space
     return Finding(what="Slurm", ok=True, found="not built yet; the first `up` builds it")
+
+
+def _brought(state: State) -> Finding | None:
+    """Look at the root file system this cluster was started with, if one was named."""
+    try:
+        named = state.identity
+    except ClusterraError:
+        return None
+    if named is None or not named.rootfs:
+        return None
+    if not Path(named.rootfs).exists():
+        return Finding(
+            what="Slurm",
+            ok=False,
+            found=f"{named.rootfs}, which this cluster was started with, is gone",
+            fix="clusterra up --rootfs FILE",
+        )
+    return Finding(what="Slurm", ok=True, found=f"{named.slurm} in {named.rootfs}")
 
 
 def _space(what: str, directory: Path, needed: int) -> Finding:
