@@ -256,3 +256,19 @@ def test_the_base_state_is_found_among_the_flags(
 )
 def test_resources_are_read_as_slurm_writes_them(text: str, expected: Resources) -> None:
     assert tres(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        (("NODE_FAIL", "REQUEUED", "COMPLETING"), JobState.PENDING),
+        (("CANCELLED", "REQUEUED"), JobState.PENDING),
+        (("NODE_FAIL", "COMPLETING"), JobState.RUNNING),
+        (("NODE_FAIL",), JobState.NODE_FAIL),
+        (("FAILED", "COMPLETING"), JobState.FAILED),
+    ],
+)
+def test_a_job_that_will_or_may_run_again_has_not_ended(
+    words: tuple[str, ...], state: JobState
+) -> None:
+    assert base_state(words)[0] is state

@@ -149,6 +149,9 @@ _ALONE = {
 }
 
 
+_MAY_RUN_AGAIN = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
+
+
 @lru_cache(maxsize=256)
 def base_state(words: tuple[str, ...]) -> tuple[JobState, tuple[str, ...]]:
     """Split Slurm's list into the base state and its flags.
@@ -158,7 +161,13 @@ def base_state(words: tuple[str, ...]) -> tuple[JobState, tuple[str, ...]]:
     """
     for number, word in enumerate(words):
         if word in _BASE:
-            return _BASE[word], words[:number] + words[number + 1 :]
+            state, flags = _BASE[word], words[:number] + words[number + 1 :]
+            if state.ended and "REQUEUED" in flags:
+                return JobState.PENDING, words
+            # Slurm decides whether it runs again only when the old run has been cleared away.
+            if state in _MAY_RUN_AGAIN and "COMPLETING" in flags:
+                return JobState.RUNNING, words
+            return state, flags
     for word in words:
         if word in _ALONE:
             return _ALONE[word], words
