@@ -65,6 +65,7 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
         self._reading = threading.local()
         self._opened: list[sqlite3.Connection] = []
+        path.touch(mode=0o600)  # before SQLite makes it, readable for everybody
         writing = _connect(path)
         _bring_up_to_date(writing)
         self._writer = threading.Thread(
