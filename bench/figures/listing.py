@@ -6,6 +6,7 @@ from itertools import cycle, islice
 from urllib.parse import quote
 
 from bench.figure import Goal, Row
+from bench.inflate import FIRST_ID, VERSION
 from bench.keepalive import KeepAlive
 from bench.stage import Stage
 from bench.timing import paced, percentile
@@ -35,7 +36,7 @@ def first_page(stage: Stage) -> Iterator[Row]:
         ours = p95_ms(client, [path], LISTS, LISTED_EVERY)
         size = len(client.get(path).body)
     with KeepAlive(stage.large.slurm.url) as slurm:
-        job = len(slurm.get("/slurm/v0.0.45/job/1000001").body)
+        job = len(slurm.get(f"/slurm/{VERSION}/job/{FIRST_ID}").body)
     yield Row(
         name="list-page",
         what="p95 of the first page of 50,000 jobs",

@@ -10,7 +10,8 @@ Nothing is concluded from silence. Only when Slurm has answered several times an
 knows a job neither as live nor as ended is the job called LOST.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
@@ -77,7 +78,7 @@ class Observer:
     async def _next_look(self) -> bool:
         assert self._marks is not None
         marks = await self._states()
-        changed = compare(self._marks, marks)
+        changed = await asyncio.to_thread(compare, self._marks, marks)
         self._marks = marks
         self._due |= changed.fresh
         self._due -= changed.gone
@@ -136,13 +137,15 @@ class Observer:
     async def _read_waiting(self) -> None:
         """Fetch a few waiting jobs again, in turn: why a job waits changes without its state."""
         assert self._marks is not None
-        waiting = [id for id, mark in self._marks.items() if mark.startswith(JobState.PENDING)]
-        turn = nsmallest(self._again, (id for id in waiting if id > self._last_again))
-        turn = turn or nsmallest(self._again, waiting)
-        for id in turn:
+        for id in await asyncio.to_thread(self._whose_turn, self._marks):
             if self.site.budget.take(self.clock.now()):
                 await self._write(await self.site.slurm.job(id))
                 self._last_again = id
+
+    def _whose_turn(self, marks: Mapping[int, str]) -> list[int]:
+        waiting = [id for id, mark in marks.items() if mark.startswith(JobState.PENDING)]
+        later = nsmallest(self._again, (id for id in waiting if id > self._last_again))
+        return later or nsmallest(self._again, waiting)
 
     @property
     def _again(self) -> int:

@@ -53,6 +53,10 @@ class Conversation:
         reply = await self._send("GET", path, user=None, query=query, body=None, safe=True)
         return self.settled(reply, into, Act.READ, {"user": self._service_user, **(asked or {})})
 
+    async def fetch(self, path: str) -> Reply:
+        """Read something in the service's name and leave it as it came, for `settled`."""
+        return await self._send("GET", path, user=None, query=(), body=None, safe=True)
+
     async def act(
         self,
         method: str,

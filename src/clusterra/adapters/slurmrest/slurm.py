@@ -14,6 +14,7 @@ The traps, each met on a real server:
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -127,8 +128,15 @@ class SlurmRest:
         )
 
     async def states(self) -> Mapping[int, str]:
-        reply = await self._slurm.ask("/slurm/{v}/jobs/state/", StatesReply)
-        return marks(reply.jobs or [])
+        reply = await self._slurm.fetch("/slurm/{v}/jobs/state/")
+
+        def read_marks() -> Mapping[int, str]:
+            asked = {"user": self._service_user}
+            found = self._slurm.settled(reply, StatesReply, Act.READ, asked)
+            return marks(found.jobs or [])
+
+        # Fifty thousand of them take 0.14 s: too long for everybody else to wait.
+        return await asyncio.to_thread(read_marks)
 
     async def all_jobs(self) -> AsyncIterator[Job]:
         seen = Newest()
