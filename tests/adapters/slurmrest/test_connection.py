@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
 from clusterra.adapters.slurmrest.connection import LastWord
 
@@ -11,6 +12,19 @@ NOTHING_NEW = b"HTTP/1.1 304 NOT MODIFIED\r\n\r\n"
 REFUSED = b"HTTP/1.1 422 NO\r\nConnection: Close\r\nContent-Length: 4\r\n\r\nnope"
 AGAIN = b"HTTP/1.1 422 NO\r\nConnection: Close\r\nContent-Length: 2\r\n\r\nno"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+
+
+def test_a_paused_parser_is_woken_by_a_call_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bytes] = []
+    monkeypatch.setattr(ResponseHandler, "data_received", lambda _, data: heard.append(data))
+
+    async def story() -> None:
+        connection = LastWord(asyncio.get_running_loop())
+        for data in (REFUSED, AGAIN, b""):
+            connection.data_received(data)
+
+    asyncio.run(story())
+    assert heard == [REFUSED, b""]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ class LastWord(ResponseHandler):
         self._counting = True
 
     def data_received(self, data: bytes) -> None:
-        if ours := self._ours(data):
+        ours = self._ours(data)
+        # A call without bytes is aiohttp's own: it wakes a parser that was paused.
+        if ours or not data:
             super().data_received(ours)
 
     def _ours(self, data: bytes) -> bytes:
