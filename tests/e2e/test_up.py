@@ -195,7 +195,8 @@ def test_a_crash_of_the_controller_leaves_no_job_held_and_no_worker_drained(one:
     first = one.submit("sleep 4", name="began")
     saved = one.path / "var/lib/slurm/ctld/job_state"
     eventually("the queue is saved", saved.exists)
-    one.wait(first, until=lambda view: view.state == "RUNNING")
+    # Saving takes Slurm a while; the job may be over by then, which is as good.
+    one.wait(first, until=lambda view: view.state != "PENDING")
 
     os.kill(int(str(daemons(one)["slurmctld"]["pid"])), signal.SIGKILL)
 
