@@ -192,11 +192,10 @@ def takes_a_job(running: Running) -> bool:
 
 def test_a_crash_of_the_controller_leaves_no_job_held_and_no_worker_drained(one: Running) -> None:
     # Jobs that began only a moment ago are the ones slurmctld has not saved as running.
-    first = one.submit("sleep 4", name="began")
+    first = one.submit("sleep 60", name="began")
     saved = one.path / "var/lib/slurm/ctld/job_state"
     eventually("the queue is saved", saved.exists)
-    # Saving takes Slurm a while; the job may be over by then, which is as good.
-    one.wait(first, until=lambda view: view.state != "PENDING")
+    one.wait(first, until=lambda view: view.state == "RUNNING")
 
     os.kill(int(str(daemons(one)["slurmctld"]["pid"])), signal.SIGKILL)
 
