@@ -19,6 +19,8 @@ from clusterra.control.change_job import (
     requeue_job,
 )
 from clusterra.control.find import find_job
+from clusterra.control.site import Site
+from clusterra.core.access import Caller
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.jobs.compose import compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
@@ -38,6 +40,7 @@ from clusterra.wire.jobs import (
     JobView,
     SubmitJob,
 )
+from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"])
 
@@ -249,7 +252,7 @@ async def edit(request: Request, cluster: str, job_id: str) -> Response:
     return _acted("edit", await edit_job(site, job_id, change, caller, store=plane.store))
 
 
-def _act(request: Request, cluster: str) -> tuple[Any, Any, Any]:
+def _act(request: Request, cluster: str) -> tuple[Plane, Site, Caller]:
     plane = plane_of(request)
     site = plane.site(cluster)
     return plane, site, caller_of(request, site)
