@@ -4,8 +4,8 @@ import json
 from collections import Counter
 
 import pytest
-from bench.inflate import FIRST_ID, Queue
 
+from bench.inflate import FIRST_ID, Queue
 from clusterra.adapters.slurmrest.decode import read
 from clusterra.adapters.slurmrest.jobs import JobInfo, job
 from clusterra.core.jobs.job import JobState

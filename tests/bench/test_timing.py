@@ -3,9 +3,9 @@
 from functools import partial
 
 import pytest
-from bench.timing import paced, percentile
 
 from bench import timing
+from bench.timing import paced, percentile
 
 
 class Watch:

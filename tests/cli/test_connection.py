@@ -132,7 +132,10 @@ def test_nobody_listening_says_how_to_start() -> None:
     assert "clusterra up" in caught.value.hint
 
 
-@pytest.mark.parametrize("url", ["localhost:8420", "ftp://x", "http://", "http://x:port", ""])
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8420", "ftp://x", "http://", "http://x:port", "http://a..b", "http://x/a b", ""],
+)
 def test_an_address_that_is_none_is_refused_before_asking(url: str) -> None:
     with pytest.raises(Invalid, match="not an address"):
         Connection(url)

@@ -35,6 +35,15 @@ def test_the_terminal_loads_no_server(module: str) -> None:
     assert python("-c", script) == "[]\n"
 
 
+def test_a_list_of_jobs_waits_for_no_import_it_does_not_use() -> None:
+    slow = ("http.client", "email", "ssl", "clusterra.wire.clusters")
+    script = (
+        f"import clusterra.cli.jobs.list, sys; print([m for m in {slow!r} if m in sys.modules])"
+    )
+
+    assert python("-c", script) == "[]\n"
+
+
 def test_help_names_every_command_without_loading_any() -> None:
     script = "import sys; from clusterra.cli.main import main\ntry: main()\nfinally: "
     script += "print([m for m in sys.modules if m.startswith('clusterra.local')])"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterra.cli.amounts import utc_now
 from clusterra.cli.screen import Screen, say, screen_of
@@ -19,7 +20,9 @@ from clusterra.client.client import Client
 from clusterra.client.connection import Connection
 from clusterra.client.find import Server, find_server
 from clusterra.core.errors import Invalid, NotFound
-from clusterra.wire.clusters import ClusterView
+
+if TYPE_CHECKING:
+    from clusterra.wire.clusters import ClusterView
 
 
 class Watch:
@@ -99,7 +102,7 @@ class Session:
             self._client.close()
 
 
-def choose(clusters: list[ClusterView], wanted: str | None) -> ClusterView:
+def choose(clusters: "list[ClusterView]", wanted: str | None) -> "ClusterView":
     """Pick the cluster called `wanted`, by id or by name, or the only one there is."""
     if wanted:
         found = [each for each in clusters if wanted == each.id] or [

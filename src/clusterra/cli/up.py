@@ -172,7 +172,7 @@ def doctor(
 ) -> None:
     """What is missing, here or at a Slurm you have, each with the line that fixes it."""
     if slurm is not None:
-        # Brings the whole Slurm adapter along, a quarter of a second that `up` need not wait.
+        # Needs the libraries of the server, and `doctor` is what says that they are missing.
         from clusterra.local.doctor_slurm import that_slurm  # noqa: PLC0415
 
         findings = that_slurm(slurm, jwt_key=jwt_key, user=user)

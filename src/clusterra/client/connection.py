@@ -5,12 +5,11 @@ that matters here is between *not asked* and *asked, and no answer*: only after
 the second may an act have happened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from urllib.parse import urlsplit
 
 from clusterra import __version__
+from clusterra.client.http11 import Address, Answer, Channel, CutOff, NotHttp, question
 from clusterra.client.problems import as_error
 from clusterra.core.errors import ClusterraError, Invalid, Unanswered, Unreachable
 
@@ -19,6 +18,10 @@ class NoServer(Unreachable):
     """Nothing listens at that address, so nothing was asked."""
 
     code = "no-server"
+
+
+class BrokenOff(Unanswered):
+    """The connection ended before there was an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,29 +36,19 @@ class Connection:
         self, url: str, *, token: str = "", acting_as: str = "", timeout: float = 60
     ) -> None:
         self.url = url.rstrip("/")
-        self._timeout = timeout
         self._headers = {"User-Agent": f"clusterra/{__version__}", "Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         if acting_as:
             self._headers["X-Clusterra-User"] = acting_as
-        self._http, self._prefix = self._prepare()
-        self._used = False
-
-    def _prepare(self) -> tuple[HTTPConnection, str]:
-        wrong = Invalid(
-            f"{self.url!r} is not an address of a Clusterra.",
-            hint="Write it with its scheme, such as http://127.0.0.1:8420.",
-        )
         try:
-            parts = urlsplit(self.url)
-            host, port = parts.hostname, parts.port
+            self._address = Address.of(self.url)
         except ValueError:
-            raise wrong from None
-        if not host or parts.scheme not in {"http", "https"}:
-            raise wrong
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        return kind(host, port, timeout=self._timeout), parts.path
+            raise Invalid(
+                f"{self.url!r} is not an address of a Clusterra.",
+                hint="Write it with its scheme, such as http://127.0.0.1:8420.",
+            ) from None
+        self._channel = Channel(self._address, timeout=timeout)
 
     def send(
         self,
@@ -69,58 +62,99 @@ class Connection:
         A question that changes nothing is asked again when a kept connection turns
         out to have been closed meanwhile; an act never is, because it may have happened.
         """
+        asked = self._question(method, path, body, headers)
+        kept = self._channel.is_ready()
+        try:
+            answer = self._ask(self._channel, asked)
+        except BrokenOff:
+            if method != "GET" or not kept:
+                raise
+            answer = self._ask(self._channel, asked)
+        said = self._read(self._channel, answer)
+        if not answer.is_success:
+            raise self._refusal(answer, said)
+        return Reply(body=said, headers=answer.headers)
+
+    def lines(
+        self, path: str, headers: Mapping[str, str] | None = None, *, silence: float | None = None
+    ) -> Generator[bytes, None, None]:
+        """Ask for something that goes on, and yield its lines as they come.
+
+        It has a connection of its own, so that questions can be asked meanwhile. It ends
+        when the server ends it or the caller closes it; Unanswered if it breaks off, or
+        after `silence` seconds without a byte.
+        """
+        channel = Channel(self._address, timeout=silence or self._channel.timeout)
+        try:
+            answer = self._ask(channel, self._question("GET", path, None, headers))
+            if not answer.is_success:
+                raise self._refusal(answer, self._read(channel, answer))
+            yield from answer.lines()
+        except (OSError, CutOff, NotHttp) as error:
+            raise self._cut(channel, error) from None
+        finally:
+            channel.close()
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def _question(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None
+    ) -> bytes:
         sent = self._headers | dict(headers or {})
         if body is not None:
             sent["Content-Type"] = "application/json"
         try:
-            response = self._ask(method, path, body, sent)
-        except Unanswered:
-            if method != "GET" or not self._used:
-                raise
-            self._used = False
-            response = self._ask(method, path, body, sent)
-        self._used = True
-        return self._read(response)
+            return question(self._address, method, path, sent, body)
+        except ValueError:
+            raise Invalid(
+                "A name, key or token given for this request has characters that cannot be sent.",
+                hint="Look at --as, --idempotency-key and CLUSTERRA_TOKEN: one line of plain text.",
+            ) from None
 
-    def _ask(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> HTTPResponse:
-        if self._http.sock is None:
-            self._connect()
+    def _ask(self, channel: Channel, asked: bytes) -> Answer:
+        if not channel.is_ready():
+            try:
+                channel.connect()
+            except OSError as error:
+                raise self._nobody(error) from None
         try:
-            self._http.request(method, self._prefix + path, body, dict(headers))
-            return self._http.getresponse()
+            return channel.ask(asked)
         except TimeoutError:
-            raise self._silent(f"did not answer within {self._timeout:.0f} s") from None
-        except (OSError, HTTPException):
-            raise self._silent("broke off before it answered") from None
+            raise self._silent(channel, f"did not answer within {channel.timeout:.0f} s") from None
+        except NotHttp:
+            raise self._silent(channel, "answered something that is not HTTP") from None
+        except (OSError, CutOff):
+            raise self._silent(channel, "broke off before it answered", BrokenOff) from None
 
-    def _connect(self) -> None:
+    def _read(self, channel: Channel, answer: Answer) -> bytes:
         try:
-            self._http.connect()
-        except OSError as error:
-            self._http.close()
-            raise self._nobody(error) from None
+            return answer.read()
+        except (OSError, CutOff, NotHttp) as error:
+            raise self._cut(channel, error) from None
 
-    def _read(self, response: HTTPResponse) -> Reply:
-        try:
-            body = response.read()
-        except (OSError, HTTPException):
-            raise self._silent("broke off in the middle of its answer") from None
-        if 200 <= response.status < 300:
-            headers = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(body=body, headers=headers)
-        raise as_error(self.url, response.status, body, response.getheader("Retry-After"))
+    def _refusal(self, answer: Answer, body: bytes) -> ClusterraError:
+        status = f"{answer.status} {answer.phrase}".rstrip()
+        return as_error(self.url, status, body, answer.headers.get("retry-after"))
 
-    def _silent(self, what: str) -> ClusterraError:
+    def _cut(self, channel: Channel, error: Exception) -> Unanswered:
+        if isinstance(error, TimeoutError):
+            return self._silent(
+                channel, f"stopped in the middle of its answer, for {channel.timeout:.0f} s"
+            )
+        return self._silent(channel, "broke off in the middle of its answer")
+
+    def _silent(
+        self, channel: Channel, what: str, kind: type[Unanswered] = Unanswered
+    ) -> Unanswered:
         # Closing lets the next question start on a fresh connection.
-        self._http.close()
-        return Unanswered(
+        channel.close()
+        return kind(
             f"Clusterra at {self.url} {what}.",
             hint="See whether it is still up: clusterra status",
         )
 
-    def _nobody(self, error: OSError) -> ClusterraError:
+    def _nobody(self, error: OSError) -> NoServer:
         if isinstance(error, ConnectionRefusedError):
             return NoServer(
                 f"No Clusterra answers at {self.url}.", hint="Start it with: clusterra up"
@@ -128,9 +162,6 @@ class Connection:
         # Name resolution, routes and certificates; `strerror` is the system's own sentence.
         why = getattr(error, "verify_message", None) or error.strerror or str(error)
         return NoServer(
-            f"No Clusterra can be reached at {self.url}: {why}.",
+            f"No Clusterra can be reached at {self.url}: {why.rstrip('.')}.",
             hint="Check the address (--url, CLUSTERRA_URL) and the network between.",
         )
-
-    def close(self) -> None:
-        self._http.close()

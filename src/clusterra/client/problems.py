@@ -5,8 +5,6 @@ same class comes back out, with the same sentences. A body that is not ours (a
 proxy's page, say) is told by its status.
 """
 
-from http.client import responses
-
 import msgspec
 
 from clusterra.core.errors import (
@@ -59,23 +57,21 @@ _BY_STATUS: dict[int, type[ClusterraError]] = {
 _problem = msgspec.json.Decoder(Problem)
 
 
-def as_error(url: str, status: int, body: bytes, retry_after: str | None) -> ClusterraError:
-    """Return what the server meant, in its own words where it has any."""
+def as_error(url: str, status: str, body: bytes, retry_after: str | None) -> ClusterraError:
+    """Return what the server meant, in its own words where it has any.
+
+    `status` is the number and what the server calls it: `404 Not Found`.
+    """
+    by_status = _BY_STATUS.get(int(status[:3]), ClusterraError)
     try:
         problem = _problem.decode(body)
     except msgspec.DecodeError:
-        return _foreign(url, status)
-    kind = _BY_KIND.get(problem.kind) or _BY_STATUS.get(status, ClusterraError)
+        return by_status(
+            f"{url} answered {status}, and not in Clusterra's words.",
+            hint="Check that the address is Clusterra's, without a path of the console.",
+        )
+    kind = _BY_KIND.get(problem.kind) or by_status
     error = kind(problem.detail, hint=problem.hint, code=problem.code, at=problem.at)
     if isinstance(error, Unreachable) and (retry_after or "").isdecimal():
         error.retry_after = int(retry_after or 0)
     return error
-
-
-def _foreign(url: str, status: int) -> ClusterraError:
-    kind = _BY_STATUS.get(status, ClusterraError)
-    phrase = f"{status} {responses.get(status, '')}".strip()
-    return kind(
-        f"{url} answered {phrase}, and not in Clusterra's words.",
-        hint="Check that the address is Clusterra's, without a path of the console.",
-    )
