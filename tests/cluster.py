@@ -16,11 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from clusterra.client.client import Client
 from clusterra.client.connection import Connection
+from clusterra.local.processes import children, process
 from clusterra.local.rootfs import cache_directory
+from clusterra.local.running import DaemonStatus
+from clusterra.local.running import Running as RunFile
 from clusterra.wire.clusters import NodeView
 from clusterra.wire.jobs import JobView
 
@@ -31,6 +35,29 @@ TESTER = 12_345
 
 VARIANT = os.environ.get("CLUSTERRA_E2E") or ("root" if os.geteuid() == 0 else "user")
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "LOST"}
+
+ENDS_IF_IT_RUNS_AGAIN = (
+    'echo >> ran-$SLURM_JOB_ID; [ "$(wc -l < ran-$SLURM_JOB_ID)" -ge 2 ] || sleep 600'
+)
+"""What a job does that is to be running when its cluster ends, and over soon when that is back."""
+
+
+def eventually(what: str, true: Callable[[], bool], timeout: float = 30) -> None:
+    """Return as soon as it is so; fail if it never is."""
+    give_up = time.monotonic() + timeout
+    while not true():
+        if time.monotonic() > give_up:
+            pytest.fail(f"still not so: {what}")
+        time.sleep(0.05)
+
+
+def descendants(pid: int) -> set[int]:
+    found = set(children(pid))
+    return found.union(*(descendants(each) for each in found))
+
+
+def gone(pids: set[int]) -> bool:
+    return all(process(pid) is None for pid in pids)
 
 
 @dataclass
@@ -96,6 +123,15 @@ class Running:
 
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
+
+    def said(self) -> str:
+        """Return all that a person has been told since it was first started."""
+        return (self.path / "up.log").read_text()
+
+    def daemon(self, name: str) -> DaemonStatus:
+        found = msgspec.json.decode((self.path / "run.json").read_bytes(), type=RunFile)
+        [daemon] = [each for each in found.daemons if each.name == name]
+        return daemon
 
     def nodes(self, count: int) -> list[NodeView]:
         """Return the nodes once there are so many: workers join after the control plane is up."""

@@ -1,7 +1,9 @@
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 from clusterra.control.history import read_past
+from clusterra.core.change import Change
 from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.query import Query
 from clusterra.ports import Store
@@ -70,5 +72,22 @@ def test_nothing_is_read_before_slurm_has_been_seen(store: Store) -> None:
         await read(world)
 
         assert world.slurm.asked["history"] == 0
+
+    asyncio.run(story())
+
+
+def test_an_earlier_run_never_replaces_a_later_one(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        id = await world.submitted_past_us()
+        await world.observer.look()
+        again = replace(await world.job(id), state=JobState.COMPLETED, restarts=1)
+        await store.commit(LAB, Change(jobs=[again]))
+        world.slurm.move(id, JobState.NODE_FAIL)
+        world.slurm.forget(id)
+
+        await read(world)
+
+        assert (await world.job(id)).state is JobState.COMPLETED
 
     asyncio.run(story())

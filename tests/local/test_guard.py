@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from clusterra.local.daemons import Command, Daemon, Plan, Stage
 from clusterra.local.guard import backoff
+from clusterra.local.plan import Command, Daemon, Plan, Stage
 from clusterra.local.processes import children, pid_outside, process
 from clusterra.local.supervisor import namespaces
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.e2e
 
 LISTEN = "import socket, signal; s = socket.socket(socket.AF_UNIX); s.bind(r'{}'); s.listen(); "
 STAY = "signal.pause()"
+STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()"
 
 
 @dataclass
@@ -69,12 +70,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[Watched] = []
     (tmp_path / "rootfs").mkdir()
 
-    def started(*stages: tuple[Daemon, ...], opening: Command | None = None) -> Watched:
+    def started(*stages: tuple[Daemon, ...], **more: Any) -> Watched:
         plan = Plan(
             rootfs=str(tmp_path / "rootfs"),
             mounts=(),
             stages=tuple(Stage(title="", daemons=each) for each in stages),
-            opening=opening,
+            **more,
         )
         guard = subprocess.Popen(
             [*namespaces(single=os.geteuid() != 0), sys.executable, "-m", "clusterra.local.guard"],
@@ -96,13 +97,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 pipe.close()
 
 
-def daemon(directory: Path, name: str, code: str = STAY, **more: Any) -> Daemon:
+def daemon(
+    directory: Path, name: str, code: str = STAY, *, before: str = "", **more: Any
+) -> Daemon:
     """Answer on a socket, then do as `code` says."""
     socket = directory / f"{name}.sock"
     fresh = f"import pathlib; pathlib.Path(r'{socket}').unlink(missing_ok=True); "
     return Daemon(
         name=name,
-        argv=(sys.executable, "-c", fresh + LISTEN.format(socket) + code),
+        argv=(sys.executable, "-c", before + fresh + LISTEN.format(socket) + code),
         env={"PATH": os.environ["PATH"]},
         log=str(directory / f"{name}.log"),
         ready=f"unix://{socket}",
@@ -184,17 +187,87 @@ def test_followers_of_a_crashed_daemon_start_again_after_it_without_first_argume
     assert events[::-1].index(("ready", "a")) > events[::-1].index(("started", "w"))
 
 
+def noted_opening(note: Path) -> Command:
+    return Command(argv=("sh", "-c", f"echo . >> '{note}'"), env={"PATH": os.environ["PATH"]})
+
+
 def test_work_is_let_in_when_all_are_ready_and_again_after_a_crash(
     start: Start, tmp_path: Path
 ) -> None:
     opened = tmp_path / "opened"
-    opening = Command(argv=("sh", "-c", f"echo . >> '{opened}'"), env={"PATH": os.environ["PATH"]})
-    guard = start((daemon(tmp_path, "a"),), (daemon(tmp_path, "w", follows="a"),), opening=opening)
+    guard = start(
+        (daemon(tmp_path, "a"),),
+        (daemon(tmp_path, "w", follows="a"),),
+        opening=noted_opening(opened),
+    )
     guard.until("up")
     assert opened.read_text().count(".") == 1
 
     os.kill(guard.outside("a"), signal.SIGKILL)
 
+    eventually(lambda: opened.read_text().count(".") == 2)
+
+
+def from_the_second_start(note: Path, fate: str) -> str:
+    return (
+        f"import pathlib, time; ran = pathlib.Path(r'{note}')\n"
+        f"if ran.exists(): {fate}\n"
+        "ran.touch()\n"
+    )
+
+
+@pytest.mark.parametrize("fate", ["raise SystemExit(3)", "time.sleep(600)"])
+def test_a_follower_that_never_comes_back_does_not_keep_the_work_out(
+    start: Start, tmp_path: Path, fate: str
+) -> None:
+    opened = tmp_path / "opened"
+    fated = from_the_second_start(tmp_path / "ran", fate)
+    lost = daemon(tmp_path, "lost", before=fated, follows="a")
+    guard = start(
+        (daemon(tmp_path, "a"),),
+        (daemon(tmp_path, "w", follows="a"), lost),
+        opening=noted_opening(opened),
+        opening_patience=1,
+    )
+    guard.until("up")
+
+    os.kill(guard.outside("a"), signal.SIGKILL)
+
+    said = guard.until("opened", "lost")
+    assert said["seconds"] == 1
+    assert opened.read_text().count(".") == 2
+
+
+def test_work_stays_out_while_no_follower_is_back(start: Start, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    crashing = from_the_second_start(tmp_path / "ran", "raise SystemExit(3)")
+    lost = daemon(tmp_path, "lost", before=crashing, follows="a")
+    guard = start(
+        (daemon(tmp_path, "a"),), (lost,), opening=noted_opening(opened), opening_patience=0
+    )
+    guard.until("up")
+
+    os.kill(guard.outside("a"), signal.SIGKILL)
+    for _ in range(3):
+        guard.until("crashed", "lost")
+
+    assert opened.read_text().count(".") == 1
+    assert guard.told("opened") == []
+
+
+def test_a_follower_that_ignores_the_end_of_its_daemon_is_killed(
+    start: Start, tmp_path: Path
+) -> None:
+    opened = tmp_path / "opened"
+    follower = daemon(tmp_path, "w", STUBBORN, follows="a", stop_patience=0.3)
+    guard = start((daemon(tmp_path, "a"),), (follower,), opening=noted_opening(opened))
+    guard.until("up")
+    pid = guard.outside("w")
+
+    os.kill(guard.outside("a"), signal.SIGKILL)
+    guard.until("ready", "w")
+
+    assert gone(pid)
     eventually(lambda: opened.read_text().count(".") == 2)
 
 
@@ -212,8 +285,7 @@ def test_orphans_are_reaped_and_end_with_the_guard(start: Start, tmp_path: Path)
 
 
 def test_a_daemon_that_ignores_the_request_is_killed(start: Start, tmp_path: Path) -> None:
-    stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()"
-    guard = start((daemon(tmp_path, "a", stubborn),))
+    guard = start((daemon(tmp_path, "a", STUBBORN, stop_patience=0.3),))
     guard.until("up")
     pid = guard.outside("a")
 

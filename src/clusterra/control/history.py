@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from clusterra.control.observe import batches, recognise
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind
+from clusterra.core.jobs.job import Job
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
 
@@ -44,8 +45,8 @@ async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> Non
         if not site.budget.take(clock.now()):
             return  # the rest in a later round
         async for batch in batches(site.slurm.history(start, end)):
-            ended = [await recognise(site, job, store) for job in batch if job.state.ended]
-            await store.commit(site.cluster.id, Change(jobs=ended))
+            news = [await _news(site, job, store) for job in batch if job.state.ended]
+            await store.commit(site.cluster.id, Change(jobs=[job for job in news if job]))
         reached = min(start, observed.since or start)
         observed = replace(observed, since=reached, until=observed.until or end)
         record = replace(record, value=observed)
@@ -54,6 +55,19 @@ async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> Non
     await store.commit(
         site.cluster.id, Change(puts=[replace(record, value=replace(observed, until=seen_at))])
     )
+
+
+async def _news(site: Site, ended: Job, store: Store) -> Job | None:
+    """Return a job that ended as it is to be stored, or None if the store knows better.
+
+    A period ends somewhere: of a job that was queued again and ended after it, accounting
+    shows the run before, and Slurm 24.11 does not say that it was queued again.
+    """
+    job = await recognise(site, ended, store)
+    known = await store.job(site.cluster.id, job.id)
+    if known is None or known.born_at != job.born_at:
+        return job
+    return job if known.state.ended and known.restarts <= job.restarts else None
 
 
 def _holes(

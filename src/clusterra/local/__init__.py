@@ -8,5 +8,6 @@
             └── slurmd × workers, and the jobs under them
 
 `rootfs` finds or builds the file system the daemons live in, `state` is the
-directory of one cluster, `daemons` says what runs as data, `guard` runs it.
+directory of one cluster, `daemons` says what runs as data, `guard` runs it, and
+`gate` decides when jobs may start.
 """

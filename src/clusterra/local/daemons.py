@@ -7,12 +7,14 @@ the other, keeps each daemon running and stops the stages in reverse.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from clusterra.local.inside import PATH, Inside, as_single
+from clusterra.local.mounts import mounts
+from clusterra.local.opening import open_partition, settle
+from clusterra.local.plan import Daemon, Plan, Stage
 from clusterra.local.slurm_conf import Slurm, node_conf, worker_memory_mib
 from clusterra.local.state import SLURM_UID, SLURMREST_UID, State
 from clusterra.local.tcp import PLANE, Ports
-from clusterra.local.users import Person
 
 CTLD, DBD, RESTD, SLURMD = "slurmctld", "slurmdbd", "slurmrestd", "slurmd"
 MARIADB = "mariadbd"
@@ -36,104 +38,6 @@ exec slurmctld -D $ignore_missing
 """
 """slurmctld writes this file when it is stopped or after five minutes. Killed before that, it
 would not start again because of what it never wrote; the jobs, which it does save, it recovers."""
-
-_PATH = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """Something that is run to its end, as a question or as one act."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Daemon:
-    name: str
-    argv: tuple[str, ...]
-    log: str
-    ready: str
-    """Where it answers once it is ready: tcp://, http:// or unix:// (a path on the host)."""
-    also: Command | None = None
-    """What has to succeed as well before it counts as ready."""
-    follows: str = ""
-    """The daemon whose crash it does not outlive: it is ended, and started when that one is back."""
-    only_first: tuple[str, ...] = ()
-    """Arguments of the first start that a restart after a crash leaves out."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    patience: float = 60
-    """Seconds it may take to become ready before the start is given up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    title: str
-    """What a person calls it; stages of one title are told about together."""
-    daemons: tuple[Daemon, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    source: str
-    target: str
-    recursive: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    rootfs: str
-    mounts: tuple[Mount, ...]
-    stages: tuple[Stage, ...]
-    settling: Command | None = None
-    """What to do once, when everything is ready for the first time."""
-    opening: Command | None = None
-    """What to do when everything is ready, at first and again after a followed daemon crashed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """How to run something in the root file system."""
-
-    rootfs: str
-    single: Person | None
-
-    def __call__(self, uid: int, *command: str) -> tuple[str, ...]:
-        # Both ways end in exec, so that the process we start is the daemon itself.
-        if self.single is None:
-            return ("chroot", f"--userspec=+{uid}:+{uid}", "--groups=", self.rootfs, *command)
-        return (*as_single(self.single), f"--root={self.rootfs}", "--wd=/", *command)
-
-
-def as_single(person: Person) -> tuple[str, ...]:
-    return ("unshare", "--user", f"--map-user={person.uid}", f"--map-group={person.gid}")
-
-
-OVER_ROOTFS = (
-    ("etc/passwd", "etc/passwd"),
-    ("etc/group", "etc/group"),
-    ("etc/hosts", "etc/hosts"),
-    ("etc/slurm", "etc/slurm"),
-    ("home", "home"),
-    ("run", "run"),
-    ("tmp", "tmp"),
-    ("tmp", "var/tmp"),
-    ("var/lib/slurm", "var/lib/slurm"),
-    ("var/lib/mysql", "var/lib/mysql"),
-    ("var/log/slurm", "var/log/slurm"),
-)
-"""What of a state directory lies over which path of the root file system."""
-
-
-def mounts(state: State, rootfs: str) -> tuple[Mount, ...]:
-    return (
-        *(
-            Mount(source=str(state.path / ours), target=f"{rootfs}/{theirs}")
-            for ours, theirs in OVER_ROOTFS
-        ),
-        Mount(source="/proc", target=f"{rootfs}/proc", recursive=True),
-        Mount(source="/dev", target=f"{rootfs}/dev", recursive=True),
-    )
 
 
 def worker_names(count: int) -> tuple[str, ...]:
@@ -165,10 +69,10 @@ def plan(
         stages.append(Stage(title=f"{workers} worker{'s' if workers > 1 else ''}", daemons=daemons))
     return Plan(
         rootfs=rootfs,
-        mounts=mounts(state, rootfs),
+        mounts=mounts(state.path, rootfs),
         stages=tuple(stages),
-        settling=_settle(inside, worker_names(workers)),
-        opening=_open_partition(inside),
+        settling=settle(inside, worker_names(workers)),
+        opening=open_partition(inside),
     )
 
 
@@ -192,7 +96,7 @@ def _mariadb(state: State, inside: Inside) -> Daemon:
             "--innodb-lock-wait-timeout=900",
             "--innodb-flush-log-at-trx-commit=2",
         ),
-        env=_PATH,
+        env=PATH,
         log=str(state.log(MARIADB)),
         ready=f"unix://{state.path}/run/mysqld/mysqld.sock",
     )
@@ -202,7 +106,7 @@ def _slurmdbd(state: State, inside: Inside, ports: Ports) -> Daemon:
     return Daemon(
         name=DBD,
         argv=inside(SLURM_UID, "slurmdbd", "-D"),
-        env=_PATH,
+        env=PATH,
         log=str(state.log(DBD)),
         ready=f"tcp://127.0.0.1:{ports[DBD]}",
     )
@@ -215,12 +119,12 @@ def _slurmctld(state: State, inside: Inside, slurm: Slurm, ports: Ports) -> Daem
     return Daemon(
         name=CTLD,
         argv=inside(SLURM_UID, "sh", "-c", _START_CTLD),
-        env=_PATH,
+        env=PATH,
         log=str(state.log(CTLD)),
         ready=f"http://127.0.0.1:{ports[CTLD]}/readyz"
         if slurm.speaks_http
         else f"tcp://127.0.0.1:{ports[CTLD]}",
-        also=None if slurm.speaks_http else _asked(inside, registered),
+        also=None if slurm.speaks_http else inside.shell(registered),
     )
 
 
@@ -238,7 +142,7 @@ def _slurmrestd(state: State, inside: Inside, ports: Ports) -> Daemon:
             f"127.0.0.1:{ports[RESTD]}",
         ),
         env={
-            **_PATH,
+            **PATH,
             "SLURM_JWT": "daemon",
             "SLURMRESTD_JSON": "compact",
             # Each of its threads would otherwise keep the memory of the longest list it sent.
@@ -281,56 +185,9 @@ def _slurmd(state: State, inside: Inside, name: str, port: int, workers: int) ->
         # After a crash of slurmd alone the jobs live on and are found again.
         only_first=("-b",),
         follows=CTLD,
-        env=_PATH,
+        env=PATH,
         log=str(state.log(name)),
         ready=f"tcp://127.0.0.1:{port}",
         # Known to slurmctld only from the moment it has registered.
-        also=_asked(inside, f"scontrol --oneliner show node {name} | grep -q SlurmdStartTime=2"),
-    )
-
-
-def _asked(inside: Inside, shell: str) -> Command:
-    return Command(argv=inside(SLURM_UID, "sh", "-c", shell), env=_PATH)
-
-
-_SETTLE = """
-known() { sinfo --noheader --Node --format=%N | sort -u; }
-ran=$(squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING --format=%A | sort -u | paste -sd,)
-if [ -n "$ran" ]; then
-    scontrol update NodeName="$(known | paste -sd,)" State=DOWN Reason='the cluster was stopped' ||
-        exit 1
-    [ -z "$1" ] || scontrol update NodeName="$1" State=RESUME
-    # Slurm lets a job wait two minutes before it tries again, in case the node was the cause.
-    scontrol update JobId="$ran" StartTime=now
-fi
-for node in $(known); do
-    case ",$1," in *",$node,"*) continue ;; esac
-    scontrol update NodeName="$node" State=DOWN Reason='no longer a worker'
-    scontrol delete NodeName="$node"
-done
-exit 0
-"""
-
-
-def _settle(inside: Inside, workers: tuple[str, ...]) -> Command:
-    """Have what ran when the cluster ended run again, and forget workers there are no more.
-
-    Nothing of what ran is alive: it ended with the cluster. slurmctld believes so at once only
-    of nodes it is told are down; of a job it had just given to a worker it waits minutes. And
-    to a worker of the last start that this one does not have, it would send the next job.
-    """
-    argv = inside(SLURM_UID, "sh", "-c", _SETTLE, "sh", ",".join(workers))
-    return Command(argv=argv, env=_PATH)
-
-
-def _open_partition(inside: Inside) -> Command:
-    """Let jobs start, now that slurmctld knows what every worker runs.
-
-    slurmctld saves the start of a job only after a while. Killed before that, it comes back
-    believing the job waits, starts it a second time, and for the collision drains the worker
-    and holds the job. So it comes up with its partition closed; the workers register, which
-    ends what it does not know; and then the partition opens.
-    """
-    return Command(
-        argv=inside(SLURM_UID, "scontrol", "update", "PartitionName=main", "State=UP"), env=_PATH
+        also=inside.shell(f"scontrol --oneliner show node {name} | grep -q SlurmdStartTime=2"),
     )

@@ -15,28 +15,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-from clusterra.local.daemons import Command, Daemon, Mount, Plan
-from clusterra.local.probe import answers
+from clusterra.local.child import TICK, Child
+from clusterra.local.gate import Gate
+from clusterra.local.mounts import mount_all
+from clusterra.local.plan import Plan
 
-TICK = 0.02
-"""Seconds between two looks while something is starting."""
-STOP_PATIENCE = 15
-"""slurmctld has been seen to take 10 s to save and stop."""
 STEADY = 1
 """Seconds a daemon has to have been up before its earlier ends no longer delay its next start."""
 FIRST_TRIES = 2
 """How often a daemon may end before it was ever ready; then the start is given up."""
-QUESTION_PATIENCE = 5
-"""Seconds a command that asks whether something is ready may take."""
-BIG_LOG = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,30 +37,13 @@ class Report:
     """One line of what the guard says."""
 
     what: str
-    """started · ready · up · crashed · failed · stopping · stopped"""
+    """started · ready · up · opened · crashed · failed · stopping · stopped"""
     daemon: str = ""
+    """Which one it is about; several, with commas, for those it opened without."""
     pid: int = 0
     seconds: float = 0
     restarts: int = 0
     why: str = ""
-
-
-@dataclass(slots=True, kw_only=True)
-class Child:
-    """A daemon and how it is doing."""
-
-    daemon: Daemon
-    process: subprocess.Popen[bytes] | None = None
-    since: float = 0
-    ready: bool = False
-    was_ready: bool = False
-    restarts: int = 0
-    failures: int = 0
-    """Ends in a row, each soon after its start."""
-    due: float = 0
-    """When to start it, while it does not run."""
-    leaving: bool = False
-    """Was told to end because the daemon it follows did."""
 
 
 def backoff(failures: int) -> float:
@@ -80,19 +56,9 @@ class Guard:
         self._say = say
         self._stages = [[Child(daemon=daemon) for daemon in stage.daemons] for stage in plan.stages]
         self._children = [child for stage in self._stages for child in stage]
-        followed = {child.daemon.follows for child in self._children} - {""}
-        self._closing = [
-            child
-            for child in self._children
-            if child.daemon.follows or child.daemon.name in followed
-        ]
-        """Those whose crash closes the cluster to new work until they are back."""
+        self._gate = Gate(plan=plan, children=self._children)
         self._stop_asked = False
-        self._settling = plan.settling
-        self._opening = plan.opening
         self._failed = ""
-        self._is_open = False
-        self._was_open = False
 
     def run(self) -> int:
         """Keep the plan true until told to stop."""
@@ -103,6 +69,7 @@ class Guard:
                 self._reap()
                 self._start_due()
                 self._probe()
+                self._open()
                 for key, _ in wake.select(self._pause()):
                     key.data(key.fileobj)
         self._stop()
@@ -117,46 +84,37 @@ class Guard:
 
     def _start_due(self) -> None:
         now = time.monotonic()
+        for child in list(self._startable()):
+            if child.due <= now:
+                self._start(child)
+
+    def _startable(self) -> Iterator[Child]:
+        """Yield those that do not run and need wait for nobody but their own turn."""
         for stage in self._stages:
-            for child in stage:
-                if child.process is None and child.due <= now and self._may_start(child):
-                    self._start(child)
+            yield from (
+                child for child in stage if child.process is None and self._leader_is_ready(child)
+            )
             if not all(child.was_ready for child in stage):
                 return
 
-    def _may_start(self, child: Child) -> bool:
+    def _leader_is_ready(self, child: Child) -> bool:
         return all(
             each.ready for each in self._children if each.daemon.name == child.daemon.follows
         )
 
     def _start(self, child: Child) -> None:
-        daemon = child.daemon
-        argv = daemon.argv if child.was_ready else (*daemon.argv, *daemon.only_first)
-        with open_log(daemon.log) as log:
-            child.process = subprocess.Popen(
-                argv,
-                env=dict(daemon.env),
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        child.since, child.ready = time.monotonic(), False
+        pid = child.start()
         self._say(
-            Report(
-                what="started", daemon=daemon.name, pid=child.process.pid, restarts=child.restarts
-            )
+            Report(what="started", daemon=child.daemon.name, pid=pid, restarts=child.restarts)
         )
 
     def _probe(self) -> None:
         for child in self._children:
-            if child.process is None or child.ready:
+            child.kill_if_it_stays()
+            if not child.is_starting:
                 continue
             took = time.monotonic() - child.since
-            if answers(child.daemon.ready) and (
-                child.daemon.also is None or _succeeds(child.daemon.also)
-            ):
+            if child.answers():
                 child.ready = child.was_ready = True
                 self._say(
                     Report(
@@ -168,22 +126,21 @@ class Guard:
                 )
             elif took > child.daemon.patience and not child.was_ready:
                 self._give_up(child, f"was not ready after {child.daemon.patience:.0f} s")
-        started = all(child.was_ready for child in self._children)
-        if started and not self._is_open and all(child.ready for child in self._closing):
-            self._open()
 
     def _open(self) -> None:
-        """Let work in: everything is ready for the first time, or those who closed are back."""
-        if self._settling is not None:
-            if not _succeeds(self._settling):
-                return
-            self._settling = None
-        if self._opening is not None and not _succeeds(self._opening):
+        opened = self._gate.open()
+        if opened is None:
             return
-        self._is_open = True
-        if not self._was_open:
-            self._was_open = True
+        if opened.first:
             self._say(Report(what="up"))
+        if opened.without:
+            self._say(
+                Report(
+                    what="opened",
+                    daemon=", ".join(opened.without),
+                    seconds=self._gate.plan.opening_patience,
+                )
+            )
 
     def _reap(self) -> Iterable[Child]:
         """Take leave of ended processes: our daemons, and orphans left by jobs."""
@@ -200,17 +157,15 @@ class Guard:
         return ended
 
     def _ended(self, child: Child, code: int) -> None:
+        if child.told_to_end is not None:
+            return
         was_steady = child.ready and time.monotonic() - child.since > STEADY
         child.ready = False
-        if child.leaving:
-            child.leaving = False
-            return
         child.failures = 1 if was_steady else child.failures + 1
         for each in self._children:
             if each.daemon.follows == child.daemon.name:
-                self._is_open = False
-                each.leaving = each.process is not None
-                _signal(each, signal.SIGTERM)
+                self._gate.close()
+                each.end()
         if not child.was_ready and child.failures >= FIRST_TRIES:
             self._give_up(child, describe(code))
             return
@@ -233,12 +188,12 @@ class Guard:
 
     def _pause(self) -> float | None:
         """Return how long nothing can need doing; None is until something happens."""
-        if self._is_open and all(child.ready for child in self._children):
-            return None
-        if any(child.process is not None and not child.ready for child in self._children):
-            return TICK
-        waits = [each.due - time.monotonic() for each in self._children if each.process is None]
-        return max(min(waits, default=10 * TICK), TICK)
+        running = (child for child in self._children if child.process is not None)
+        looks = [child.next_look() for child in running if not child.ready]
+        looks += [child.next_look() for child in self._startable()]
+        if not self._gate.is_open:
+            looks.append(self._gate.next_look())
+        return max(min(looks), TICK) if looks else None
 
     def _stop(self) -> None:
         for stage in reversed(self._stages):
@@ -246,14 +201,13 @@ class Guard:
             alive = [child for child in stage if child.process is not None]
             for child in alive:
                 self._say(Report(what="stopping", daemon=child.daemon.name))
-                _signal(child, signal.SIGTERM)
+                child.end()
             while any(child.process is not None for child in alive):
                 took = time.monotonic() - begun
                 for child in self._reap():
                     self._say(Report(what="stopped", daemon=child.daemon.name, seconds=took))
-                if took > STOP_PATIENCE:
-                    for child in alive:
-                        _signal(child, signal.SIGKILL)
+                for child in alive:
+                    child.kill_if_it_stays()
                 time.sleep(TICK / 4)
 
 
@@ -262,62 +216,12 @@ def describe(code: int) -> str:
     return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
-def open_log(path: str) -> BinaryIO:
-    """Open a log for appending; one that grew big is set aside first."""
-    log = Path(path)
-    with suppress(FileNotFoundError):
-        if log.stat().st_size > BIG_LOG:
-            log.replace(f"{path}.1")
-    return log.open("ab")
-
-
-def mount_all(plan: Plan) -> None:
-    """Lay the cluster's own directories over a root file system nobody can write to."""
-    _mount("--bind", plan.rootfs, plan.rootfs)
-    # Refused in a user namespace on a file system that was itself mounted with restrictions;
-    # then the daemons' good manners have to do.
-    subprocess.run(["mount", "-o", "remount,bind,ro", plan.rootfs], check=False)
-    for each in plan.mounts:
-        _bind(each)
-
-
-def _bind(mount: Mount) -> None:
-    _mount("--rbind" if mount.recursive else "--bind", mount.source, mount.target)
-
-
-def _mount(*arguments: str) -> None:
-    subprocess.run(["mount", *arguments], check=True)
-
-
-def _succeeds(command: Command) -> bool:
-    quiet = subprocess.DEVNULL
-    try:
-        run = subprocess.run(
-            command.argv,
-            env=dict(command.env),
-            cwd="/",
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            timeout=QUESTION_PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return run.returncode == 0
-
-
 def _any_ended() -> tuple[int, int] | None:
     try:
         pid, status = os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
         return None
     return (pid, os.waitstatus_to_exitcode(status)) if pid else None
-
-
-def _signal(child: Child, number: signal.Signals) -> None:
-    if child.process is not None:
-        os.kill(child.process.pid, number)
 
 
 def _signals() -> int:

@@ -119,7 +119,7 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
         *TEMPLATES,
-        # Takes jobs and starts none; opened when the workers have registered: see `daemons`.
+        # Takes jobs and starts none; opened when the workers have registered: see `opening`.
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=DOWN DefMemPerCPU=512",
     ]
     return "".join(f"{line}\n" for line in lines)

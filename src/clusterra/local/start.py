@@ -22,10 +22,10 @@ from clusterra.local.daemons import (
     DBD,
     RESTD,
     SLURMD,
-    Plan,
     plan,
     worker_names,
 )
+from clusterra.local.plan import Plan
 from clusterra.local.rootfs import Rootfs, cache_directory, obtain
 from clusterra.local.running import Running, SlurmAddress, running
 from clusterra.local.settings_file import settings_toml

@@ -17,8 +17,9 @@ from pathlib import Path
 import msgspec
 
 from clusterra.core.errors import Refused
-from clusterra.local.daemons import Daemon, Plan
-from clusterra.local.guard import Report, open_log
+from clusterra.local.child import open_log
+from clusterra.local.guard import Report
+from clusterra.local.plan import Daemon, Plan
 from clusterra.local.processes import children, pid_outside, process
 from clusterra.local.running import DaemonStatus, Running
 from clusterra.local.state import State, write
@@ -105,6 +106,8 @@ class Supervisor:
                 self.teller.trouble(
                     f"{report.daemon} {report.why}; starting it again in {report.seconds:.1f} s"
                 )
+            case "opened":
+                self._note_missing(report)
             case "failed":
                 self._failure = report
             case _:
@@ -142,6 +145,14 @@ class Supervisor:
             now = time.monotonic()
             self.teller.done(title, now - self._begun)
             self._begun = now
+
+    def _note_missing(self, report: Report) -> None:
+        for daemon in report.daemon.split(", "):
+            self._crashed.setdefault(daemon, time.monotonic() - report.seconds)
+        self.teller.trouble(
+            f"jobs start again without {report.daemon}, "
+            f"which did not come back within {report.seconds:.0f} s"
+        )
 
     def _called(self, title: str) -> list[Daemon]:
         return [
