@@ -7,17 +7,18 @@ from bench.figure import Goal, Row
 from bench.inflate import Queue
 from bench.stage import Stage
 from bench.timing import seconds
-from clusterra.adapters.slurmrest.client import CHUNK
-from clusterra.adapters.slurmrest.decode import read
+from clusterra.adapters.slurmrest.decode import read_list
 from clusterra.adapters.slurmrest.duplicates import Newest
 from clusterra.adapters.slurmrest.jobs import JobInfo, job
-from clusterra.adapters.slurmrest.stream import Elements
+from clusterra.adapters.slurmrest.stream import Elements, Piece
 from clusterra.core.jobs.job import Job
 
 JOBS = 2_500
 ROUNDS = 7
 """The quickest counts: whatever else the machine did can only have made a round slower."""
 PER = 10_000
+CHUNK = 131_072
+"""Bytes that arrive at once."""
 
 
 def decode(_: Stage) -> Iterator[Row]:
@@ -41,10 +42,15 @@ def decode(_: Stage) -> Iterator[Row]:
 
 def _jobs(chunks: list[bytes]) -> int:
     """Do what the adapter does with a list, and count the jobs; none of them is kept."""
-    elements: Elements[Job] = Elements("jobs", lambda data: job(read(data, JobInfo)))
+    elements = Elements("jobs", _some)
     seen = Newest()
     found = 0
     for chunk in chunks:
-        found += sum(seen.is_news(each) for each in elements.feed(chunk))
+        for some in elements.feed(chunk):
+            found += sum(map(seen.is_news, some))
     last, _ = elements.finish()
-    return found + sum(map(seen.is_news, last))
+    return found + sum(sum(map(seen.is_news, some)) for some in last)
+
+
+def _some(data: Piece) -> list[Job]:
+    return [job(each) for each in read_list(data, JobInfo)]

@@ -88,6 +88,27 @@ def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_job_written_again_as_it_was_is_not_written_to_disk(tmp_path: Path) -> None:
+    path = tmp_path / "clusterra.db"
+
+    def written() -> int:
+        return path.stat().st_size + path.with_name("clusterra.db-wal").stat().st_size
+
+    async def story() -> None:
+        store = SqliteStore(path)
+        await store.commit("lab", Change(jobs=[a_job(1)]))
+        before = written()
+
+        await store.commit("lab", Change(jobs=[a_job(1)]))
+        assert written() == before
+
+        await store.commit("lab", Change(jobs=[a_job(1, name="another")]))
+        assert written() > before
+        store.close()
+
+    asyncio.run(story())
+
+
 def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "clusterra.db"
     SqliteStore(path).close()
@@ -95,7 +116,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     db.close()
 
-    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 1"):
+    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 2"):
         SqliteStore(path)
 
 

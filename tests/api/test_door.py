@@ -79,12 +79,17 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read() -> None:
     asyncio.run(story())
 
 
-def test_our_own_mistake_is_told_without_its_insides() -> None:
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", f"/v1/clusters/{LAB}"), ("POST", f"/v1/clusters/{LAB}/jobs/submit")],
+)
+def test_our_own_mistake_is_told_without_its_insides(method: str, path: str) -> None:
     async def story() -> None:
         plane = World().plane()
         del plane.sites[LAB].sky
+        job = {"script": "#!/bin/sh\n", "partition": "main"}
 
-        answer = await ask(make_app(plane), "GET", f"/v1/clusters/{LAB}")
+        answer = await ask(make_app(plane), method, path, job)
 
         assert (answer.status, answer.json["code"]) == (500, "internal")
         assert b"sky" not in answer.body
@@ -105,6 +110,25 @@ def test_probes_need_no_token_and_metrics_do() -> None:
         metrics = (await ask(app, "GET", "/metrics")).body.decode()
         assert f'clusterra_nodes{{cluster="{LAB}"}} 1' in metrics
         assert 'clusterra_requests_total{route="/readyz",method="GET",status="200"} 1' in metrics
+
+    asyncio.run(story())
+
+
+def test_a_submission_is_counted_under_its_route_whatever_came_of_it() -> None:
+    async def story() -> None:
+        app = make_app(World().plane())
+        path = "/v1/clusters/{cluster}/jobs/submit"
+        here = path.replace("{cluster}", LAB)
+        await ask(app, "POST", here, {"script": "#!/bin/sh\n"})
+        await ask(app, "POST", here, b"{")
+        await ask(app, "PUT", here)
+
+        metrics = (await ask(app, "GET", "/metrics")).body.decode()
+
+        for status in (201, 400):
+            counted = f'route="{path}",method="POST",status="{status}"'
+            assert f"clusterra_requests_total{{{counted}}} 1" in metrics
+        assert 'method="PUT",status="405"' in metrics
 
     asyncio.run(story())
 

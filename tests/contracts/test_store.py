@@ -236,6 +236,35 @@ def test_what_is_found_is_what_the_query_means(
     asyncio.run(story())
 
 
+def test_a_count_knows_every_job_that_was_written_before_it(store: Store) -> None:
+    async def story() -> None:
+        waiting = parse("state:pending", now=NOON)
+        for n in range(1, 6):
+            await store.commit(LAB, Change(jobs=[a_job(n)]))
+            await store.commit("clusother", Change(jobs=[a_job(n + 10), a_job(n + 20)]))
+
+            counted = [await store.count(LAB, waiting) for _ in range(2)]
+
+            assert counted == [n, n]
+            assert await store.count("clusother", waiting) == 2 * n
+            assert await store.count(LAB, Query()) == n
+
+        await store.commit(LAB, Change(jobs=[a_job(3, state=JobState.RUNNING)]))
+        assert await store.count(LAB, waiting) == 4
+
+    asyncio.run(story())
+
+
+def test_a_count_by_time_goes_with_the_time(store: Store) -> None:
+    async def story() -> None:
+        await store.commit(LAB, Change(jobs=[a_job(1, submitted_at=NOON)]))
+        for minutes, found in ((59, 0), (61, 1)):
+            now = NOON + timedelta(minutes=minutes)
+            assert await store.count(LAB, parse("waited>1h", now=now)) == found
+
+    asyncio.run(story())
+
+
 def test_the_readme_query_finds_what_it_says(store: Store) -> None:
     async def story() -> None:
         failed = a_job(1, state=JobState.FAILED, cpus=8, ended_at=NOON - timedelta(days=1))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clusterra.control.observe import LOST_AFTER, NODES_EVERY
+from clusterra.control.observe import LOST_AFTER, NODES_EVERY, PART, compare
 from clusterra.core.change import Change
 from clusterra.core.errors import Unreachable
 from clusterra.core.jobs.job import JobState
@@ -250,6 +250,31 @@ def test_a_great_change_in_a_long_queue_is_read_as_one_list(store: Store) -> Non
         assert world.slurm.asked["all_jobs"] == 1
         assert world.slurm.asked["job"] == 0
         assert await store.count(LAB, Query()) == 400
+
+    run(story())
+
+
+def test_a_long_queue_is_compared_in_parts_and_everybody_has_a_turn_between_them() -> None:
+    async def story() -> None:
+        before = dict.fromkeys(range(1, 3 * PART), "PENDING")
+        after = {**before, 7: "RUNNING", 3 * PART - 2: "COMPLETED", 9 * PART: "PENDING"}
+        del after[8], after[2 * PART]
+        turns = 0
+
+        async def somebody() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(somebody())
+        changed, left = await compare(before, after)
+        other.cancel()
+
+        assert changed == {7, 3 * PART - 2, 9 * PART}
+        assert left == {8, 2 * PART}
+        assert turns >= 6
+        assert await compare(after, dict(after)) == (set(), set())
 
     run(story())
 

@@ -1,20 +1,25 @@
 """Intent, act, confirm: what a submission survives."""
 
 import asyncio
+import hashlib
 from datetime import timedelta
 
 import pytest
 
-from clusterra.control.submit import SUBMISSION, Outcome, Submitted, Submitter
+from clusterra.adapters.memory import MemoryStore
+from clusterra.control.submit import SUBMISSION, Outcome, Submission, Submitted, Submitter
 from clusterra.core.access import Caller
 from clusterra.core.errors import Conflict, Refused, Unanswered, Unreachable
 from clusterra.core.jobs import comment
 from clusterra.core.jobs.fit import Largest
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Login, Store
+from tests.builders import NOON
 from tests.world import World
 
 ANA = Caller(user="ana")
+ANAS_K = hashlib.sha256(b"ana\nk").hexdigest()
+"""The record of what ana submitted with the key `k`."""
 
 
 def submitter(world: World) -> Submitter:
@@ -41,18 +46,59 @@ async def send(
     return done
 
 
-def test_a_submission_is_recorded_before_and_after_slurm_is_asked(store: Store) -> None:
+async def recorded(store: Store, id: str) -> tuple[int, Outcome, int]:
+    """Return how often a submission was recorded, and what it came to."""
+    nothing = Submission(run_id="", user="", fingerprint="", at=NOON, outcome=Outcome.REFUSED)
+    record = await store.get(SUBMISSION, id, nothing)
+    return record.version, record.value.outcome, record.value.job_id
+
+
+def test_a_submission_with_a_key_is_recorded_before_and_after_slurm_is_asked(store: Store) -> None:
     async def story() -> None:
         world = World(store)
 
-        done = await send(submitter(world))
+        await send(submitter(world), key="k")
+        assert await recorded(store, ANAS_K) == (2, Outcome.ACCEPTED, 1)
 
-        record = await store.get(SUBMISSION, done.submission.run_id, done.submission)
-        assert (record.version, record.value.outcome, record.value.job_id) == (
-            2,
-            Outcome.ACCEPTED,
-            1,
-        )
+        world = World(MemoryStore())
+        world.slurm.loses_answers = True
+        with pytest.raises(Unanswered):
+            await send(submitter(world), key="k")
+        assert await recorded(world.store, ANAS_K) == (1, Outcome.INTENDED, 0)
+
+    asyncio.run(story())
+
+
+def test_a_submission_without_a_key_is_recorded_once_it_is_known_what_it_came_to(
+    store: Store,
+) -> None:
+    async def story() -> None:
+        world = World(store)
+        made = submitter(world)
+
+        done = await send(made)
+        world.slurm.loses_answers = True
+        with pytest.raises(Unanswered):
+            await send(made)
+        world.slurm.reachable = False
+        with pytest.raises(Unreachable):
+            await send(made)
+        await made.settle()
+
+        assert done.submission.run_id == "run-1"
+        assert await recorded(store, "run-1") == (1, Outcome.ACCEPTED, 1)
+        assert await recorded(store, "run-2") == (1, Outcome.INTENDED, 0)
+        assert await recorded(store, "run-3") == (1, Outcome.REFUSED, 0)
+
+    asyncio.run(story())
+
+
+def test_the_first_job_of_a_person_is_theirs_and_wakes_the_observer(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+
+        await send(submitter(world))
+
         assert world.slurm.enrolled == {("ana", "lab")}
         assert world.woken == 1
         [job] = await world.slurm.job(1)

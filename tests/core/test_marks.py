@@ -1,13 +1,12 @@
-from clusterra.core.jobs.marks import compare, ended, wants_full_list
+from clusterra.core.jobs.marks import ended, fresh, gone, wants_full_list
 
 
 def test_what_changed_between_two_looks() -> None:
-    changed = compare(
-        {1: "PENDING", 2: "RUNNING", 3: "COMPLETED"}, {1: "RUNNING", 2: "RUNNING", 4: "PENDING"}
-    )
+    before = {1: "PENDING", 2: "RUNNING", 3: "COMPLETED"}
+    after = {1: "RUNNING", 2: "RUNNING", 4: "PENDING"}
 
-    assert changed.fresh == {1, 4}
-    assert changed.gone == {3}
+    assert fresh(before, after.items()) == {1, 4}
+    assert gone(before, after) == {3}
 
 
 def test_a_job_that_is_still_completing_has_not_ended() -> None:

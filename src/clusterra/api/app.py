@@ -11,6 +11,7 @@ from clusterra.api import problems
 from clusterra.api.door import Door
 from clusterra.api.metrics import RequestMetrics
 from clusterra.api.routes import clusters, jobs, server
+from clusterra.api.straight import Straight
 from clusterra.wire.jobs import CancelJobs, EditJob, SubmitJob
 from clusterra.wire.problem import Problem
 from clusterra.wiring import Plane
@@ -23,7 +24,7 @@ def make_app(plane: Plane) -> ASGIApp:
     app = describe()
     app.state.plane = plane
     app.state.metrics = RequestMetrics()
-    return Door(app, plane, app.state.metrics)
+    return Door(Straight(app, jobs.STRAIGHT), plane, app.state.metrics)
 
 
 def describe() -> FastAPI:

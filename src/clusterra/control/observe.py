@@ -15,14 +15,21 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
+from itertools import islice
+from typing import TypeVar
 
 from clusterra.control.site import Site
 from clusterra.core.change import Change
 from clusterra.core.errors import Unreachable
 from clusterra.core.jobs.job import Job, JobState, continues
-from clusterra.core.jobs.marks import compare, ended, plain_state, wants_full_list
+from clusterra.core.jobs.marks import ended, fresh, gone, plain_state, wants_full_list
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
+
+T = TypeVar("T")
+
+PART = 1000
+"""Marks gone through in one go: a fraction of a millisecond in which nobody else is answered."""
 
 BATCH = 500
 """Jobs in one commit of a long list: a reader waits for none of it for more than a moment."""
@@ -43,7 +50,7 @@ class Observer:
     store: Store
     clock: Clock
 
-    _marks: dict[int, str] | None = None
+    _marks: Mapping[int, str] | None = None
     """As of the last look; None until the first full one."""
     _due: set[int] = field(default_factory=set)
     """Jobs that changed and whose details are still to be fetched."""
@@ -78,28 +85,28 @@ class Observer:
     async def _next_look(self) -> bool:
         assert self._marks is not None
         marks = await self._states()
-        changed = await asyncio.to_thread(compare, self._marks, marks)
+        changed, left = await compare(self._marks, marks)
         self._marks = marks
-        self._due |= changed.fresh
-        self._due -= changed.gone
-        if changed.gone:
+        self._due |= changed
+        self._due -= left
+        if left:
             live = set(await self.store.live_ids(self.site.cluster.id))
-            self._miss(changed.gone & live)
+            self._miss(left & live)
         if wants_full_list(len(self._due), len(marks)):
             await self._read_all()
         else:
             await self._read_due()
             await self._read_waiting()
         await self._settle_missing()
-        return self._busy() or bool(changed.fresh)
+        return self._busy() or bool(changed)
 
     def _busy(self) -> bool:
-        marks = self._marks or {}
-        return bool(self._due or self._missing) or not all(map(ended, marks.values()))
+        different = set((self._marks or {}).values())
+        return bool(self._due or self._missing) or not all(map(ended, different))
 
-    async def _states(self) -> dict[int, str]:
+    async def _states(self) -> Mapping[int, str]:
         self._spend()
-        return dict(await self.site.slurm.states())
+        return await self.site.slurm.states()
 
     def _spend(self) -> None:
         # The look itself is never held back: a budget too small even for that is honoured by
@@ -127,7 +134,8 @@ class Observer:
                 break
             await self._found(await self.site.slurm.job(id))
             self._due.discard(id)
-        await self._write([job async for job in self._by_mark(self._due)])
+        async for batch in batches(self._by_mark(self._due)):
+            await self._write(batch)
 
     async def _found(self, jobs: Collection[Job]) -> None:
         # Written before it is crossed off: a call that fails later must not lose it.
@@ -137,15 +145,19 @@ class Observer:
     async def _read_waiting(self) -> None:
         """Fetch a few waiting jobs again, in turn: why a job waits changes without its state."""
         assert self._marks is not None
-        for id in await asyncio.to_thread(self._whose_turn, self._marks):
+        for id in await self._whose_turn(self._marks):
             if self.site.budget.take(self.clock.now()):
                 await self._write(await self.site.slurm.job(id))
                 self._last_again = id
 
-    def _whose_turn(self, marks: Mapping[int, str]) -> list[int]:
-        waiting = [id for id, mark in marks.items() if mark.startswith(JobState.PENDING)]
-        later = nsmallest(self._again, (id for id in waiting if id > self._last_again))
-        return later or nsmallest(self._again, waiting)
+    async def _whose_turn(self, marks: Mapping[int, str]) -> list[int]:
+        first: list[int] = []
+        later: list[int] = []
+        async for part in in_parts(marks.items()):
+            waiting = [id for id, mark in part if mark.startswith(JobState.PENDING)]
+            first = nsmallest(self._again, first + waiting)
+            later = nsmallest(self._again, later + [id for id in waiting if id > self._last_again])
+        return later or first
 
     @property
     def _again(self) -> int:
@@ -220,6 +232,26 @@ async def recognise(site: Site, job: Job, store: Store) -> Job:
         return job
     old = await store.job(site.cluster.id, job.id)
     return (continues(old, job) if old else None) or job
+
+
+async def compare(before: Mapping[int, str], after: Mapping[int, str]) -> tuple[set[int], set[int]]:
+    """Return the jobs that are new or in another state, and those that are held no more."""
+    changed: set[int] = set()
+    left: set[int] = set()
+    if before != after:
+        async for marked in in_parts(after.items()):
+            changed |= fresh(before, marked)
+        async for held in in_parts(before):
+            left |= gone(held, after)
+    return changed, left
+
+
+async def in_parts(many: Iterable[T]) -> AsyncIterator[list[T]]:
+    """Hand out a part at a time; whoever has asked for something is answered in between."""
+    rest = iter(many)
+    while part := list(islice(rest, PART)):
+        yield part
+        await asyncio.sleep(0)
 
 
 def _older(sight: object, than: timedelta, now: datetime) -> bool:

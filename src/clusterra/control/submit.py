@@ -1,10 +1,13 @@
 """Submit a job: intent, act, confirm.
 
-The call to Slurm and our own record of it cannot be one transaction. So the
-submission is recorded first, under its run id; the run id travels in the job's
-comment; and whoever finds the submission unconfirmed looks for a job with that
-run id before acting again. Resending a request with the same Idempotency-Key is
-therefore safe, also when the first answer was lost or the server died.
+The call to Slurm and our own record of it cannot be one transaction. So a submission
+with an Idempotency-Key is recorded first, under its run id; the run id travels in the
+job's comment; and whoever finds the submission unconfirmed looks for a job with that
+run id before acting again. Resending the request is therefore safe, also when the
+first answer was lost or the server died.
+
+Without a key no request can be told to be the same one again, so there is no intent to
+wait for: Slurm is asked at once, and what came of it is recorded.
 """
 
 import asyncio
@@ -14,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-import structlog
-
+from clusterra.control.notes import Notes
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
 from clusterra.core.change import Change, Kind, Record
@@ -24,8 +26,6 @@ from clusterra.core.jobs.fit import check_fits
 from clusterra.core.jobs.request import Accepted, JobRequest
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Login, Store
-
-log = structlog.get_logger()
 
 SETTLED_AFTER = timedelta(seconds=10)
 """How long after an unanswered request Slurm may still be taking it in."""
@@ -75,8 +75,11 @@ class Submitter:
     new_run_id: Callable[[], str]
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
     _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _noting: dict[str, asyncio.Task[int]] = field(default_factory=dict)
-    """Outcomes on their way to the store, by record."""
+    _notes: Notes = field(init=False)
+    """Outcomes on their way to the store."""
+
+    def __post_init__(self) -> None:
+        self._notes = Notes(cluster=self.site.cluster.id, store=self.store)
 
     async def submit(
         self, compose: Compose, caller: Caller, *, body: bytes, key: str = ""
@@ -89,7 +92,7 @@ class Submitter:
         )
         if not key:
             record = Record(kind=SUBMISSION, id=intent.run_id, value=intent)
-            return await self._act(record, compose)
+            return await self._act(record, await self._request(intent, compose))
         id = hashlib.sha256(f"{caller.user}\n{key}".encode()).hexdigest()
         joined = self._under_way.get(id)
         if joined is None:
@@ -106,40 +109,50 @@ class Submitter:
     async def settle(self) -> None:
         """Wait until everything accepted has been recorded, before the store is closed."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
-        await asyncio.gather(*self._noting.values(), return_exceptions=True)
+        await self._notes.all_written()
 
     async def _act_once(self, id: str, intent: Submission, compose: Compose) -> Submitted:
-        if id in self._noting:
-            await self._noting[id]
+        await self._notes.written(id)
         record = await self.store.get(SUBMISSION, id, default=intent)
         if not record.version or record.value.outcome is Outcome.REFUSED:
-            return await self._act(replace(record, value=intent), compose)
+            return await self._intend(replace(record, value=intent), compose)
         if record.value.fingerprint != intent.fingerprint:
             return Submitted(submission=record.value)
         if record.value.outcome is Outcome.INTENDED:
             job_id = await self._find(record.value)
             if job_id is None:
-                return await self._act(record, compose)
-            record = self._confirm(record, Accepted(job_id=job_id))
+                return await self._intend(record, compose)
+            record = _confirmed(record, Accepted(job_id=job_id))
+            self._notes.add(record)
         return Submitted(submission=record.value, repeated=True)
 
-    async def _act(self, record: Record[Submission], compose: Compose) -> Submitted:
-        intent = record.value
-        login = await self._enrolled(intent.user)
-        request = compose(login, intent.run_id)
-        await self._check(request)
+    async def _intend(self, record: Record[Submission], compose: Compose) -> Submitted:
+        """Act with the intent on disk, so that a repeated request finds it whatever happens."""
+        request = await self._request(record.value, compose)
         await self.store.commit(self.site.cluster.id, Change(puts=[record]))
-        record = replace(record, version=record.version + 1)
+        return await self._act(replace(record, version=record.version + 1), request)
+
+    async def _act(self, record: Record[Submission], request: JobRequest) -> Submitted:
+        intent = record.value
         try:
             accepted = await self._hand_over(request, intent.user)
         except Unanswered:
+            if not record.version:  # with a key the intent has been recorded
+                self._notes.add(record)
             raise
         except ClusterraError:
-            self._note(replace(record, value=replace(intent, outcome=Outcome.REFUSED)))
+            self._notes.add(replace(record, value=replace(intent, outcome=Outcome.REFUSED)))
             raise
-        record = self._confirm(record, accepted)
+        record = _confirmed(record, accepted)
+        self._notes.add(record)
         self.site.wake()
         return Submitted(submission=record.value)
+
+    async def _request(self, intent: Submission, compose: Compose) -> JobRequest:
+        login = await self._enrolled(intent.user)
+        request = compose(login, intent.run_id)
+        await self._check(request)
+        return request
 
     async def _hand_over(self, request: JobRequest, user: str) -> Accepted:
         """Give the job to Slurm; again, while slurmctld has not heard of a person just enrolled."""
@@ -186,28 +199,6 @@ class Submitter:
                     at="partition",
                 )
 
-    def _confirm(self, record: Record[Submission], accepted: Accepted) -> Record[Submission]:
-        done = replace(
-            record.value,
-            outcome=Outcome.ACCEPTED,
-            job_id=accepted.job_id,
-            warnings=accepted.warnings,
-        )
-        return self._note(replace(record, value=done))
-
-    def _note(self, record: Record[Submission]) -> Record[Submission]:
-        """Record an outcome without keeping the caller waiting: if this is lost, the intent
-        is on disk and the job carries its run id."""
-        task = asyncio.create_task(self.store.commit(self.site.cluster.id, Change(puts=[record])))
-        self._noting[record.id] = task
-        task.add_done_callback(lambda done: self._noted(record, done))
-        return record
-
-    def _noted(self, record: Record[Submission], done: "asyncio.Task[int]") -> None:
-        self._noting.pop(record.id, None)
-        if not done.cancelled() and (error := done.exception()):
-            log.warning("submission.not_noted", run=record.value.run_id, why=str(error))
-
     async def _find(self, intent: Submission) -> int | None:
         """Return the job that an unconfirmed submission became, if it became one."""
         if job := await self.store.run(self.site.cluster.id, intent.run_id):
@@ -219,6 +210,16 @@ class Submitter:
             if job.run_id == intent.run_id:
                 return job.id
         return None
+
+
+def _confirmed(record: Record[Submission], accepted: Accepted) -> Record[Submission]:
+    done = replace(
+        record.value,
+        outcome=Outcome.ACCEPTED,
+        job_id=accepted.job_id,
+        warnings=accepted.warnings,
+    )
+    return replace(record, value=done)
 
 
 def _check_same(before: Submission, now: Submission, key: str) -> None:

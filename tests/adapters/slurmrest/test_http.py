@@ -1,27 +1,35 @@
 """The whole adapter against servers that behave, and servers that do not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from clusterra.adapters.slurmrest import SlurmRest
+from clusterra.adapters.slurmrest import SlurmRest, client
 from clusterra.core.errors import (
     ClusterraError,
     Conflict,
     Forbidden,
+    Invalid,
     NotFound,
     Refused,
     Unanswered,
     Unreachable,
 )
+from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from tests.adapters.slurmrest.replay import (
     DIAG,
     NEWEST,
     FakeSlurmrestd,
     Request,
+    StoppedClock,
     fake_slurmrestd,
     hangs_up,
     raw,
@@ -201,6 +209,88 @@ def test_a_connection_the_server_has_closed_meanwhile_is_not_used() -> None:
         assert (await slurm.submit(JOB, user="ana")).job_id == 7
 
     with_slurm(story)
+
+
+def test_a_connection_that_closes_as_it_is_asked_loses_a_submission_and_no_read() -> None:
+    async def story(fake: FakeSlurmrestd, slurm: SlurmRest) -> None:
+        fake.on(STATES, says({"jobs": []}))
+        fake.on(SUBMIT, hangs_up)
+        await slurm.states()
+        with pytest.raises(Unanswered):
+            await slurm.submit(JOB, user="ana")
+        assert fake.asked(SUBMIT) == 1
+
+        async def mends(_request: Request, writer: asyncio.StreamWriter) -> None:
+            fake.on(STATES, says({"jobs": []}))
+            writer.close()
+
+        fake.on(SUBMIT, says({"job_id": 7}))
+        await slurm.submit(JOB, user="ana")
+        fake.on(STATES, mends)
+        assert await slurm.states() == {}
+        assert fake.asked(STATES) == 3
+
+    with_slurm(story)
+
+
+def test_a_reply_longer_than_anything_slurm_says_is_not_taken_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "LONGEST", 1 << 20)
+
+    async def story(fake: FakeSlurmrestd, slurm: SlurmRest) -> None:
+        async def never_ends(_request: Request, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+            while True:
+                writer.write(b" " * 65536)
+                await writer.drain()
+
+        fake.on(STATES, never_ends)
+        fake.on(SUBMIT, never_ends)
+
+        with pytest.raises(Unreachable, match="longer than 1 MiB"):
+            await slurm.states()
+        assert fake.asked(STATES) == 1
+        with pytest.raises(Unanswered, match="longer than 1 MiB"):
+            await slurm.submit(JOB, user="ana")
+
+    with_slurm(story)
+
+
+def test_whoever_gives_up_waiting_gives_the_place_back_and_no_connection() -> None:
+    async def story() -> None:
+        async with fake_slurmrestd() as fake, talking_to(fake.url, connections=1) as slurm:
+            asked, over = asyncio.Event(), asyncio.Event()
+
+            async def waits(_request: Request, _writer: asyncio.StreamWriter) -> None:
+                asked.set()
+                await over.wait()
+
+            fake.on(SUBMIT, waits)
+            giving_up = asyncio.create_task(slurm.submit(JOB, user="ana"))
+            await asked.wait()
+            giving_up.cancel()
+
+            fake.on(STATES, says({"jobs": []}))
+            assert await slurm.states() == {}
+            assert fake.connections == 2
+            assert giving_up.cancelled()
+            over.set()
+
+    asyncio.run(story())
+
+
+def test_a_list_that_nobody_reads_to_its_end_leaves_no_connection_behind() -> None:
+    async def story() -> None:
+        async with fake_slurmrestd() as fake, talking_to(fake.url, connections=1) as slurm:
+            fake.on(JOBS, replays(recording("26.05", "v0.0.45", "jobs")))
+            fake.on(STATES, says({"jobs": []}))
+            async with aclosing(cast("AsyncGenerator[Job, None]", slurm.all_jobs())) as jobs:
+                assert (await anext(jobs)).id > 0
+
+            assert await slurm.states() == {}
+
+    asyncio.run(story())
 
 
 def test_connections_are_kept_and_bounded() -> None:
@@ -461,6 +551,44 @@ def test_a_unix_socket_is_an_address_too(tmp_path: Path) -> None:
                 await slurm.submit(JOB, user="ana")
 
     asyncio.run(story())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_https_is_spoken_with_whom_the_machine_trusts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    making = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject]
+    made = [*making, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+
+    async def story() -> None:
+        fake = FakeSlurmrestd()
+        fake.on("GET /prefix/slurm/v0.0.45/diag/", says(DIAG))
+        fake.on("GET /prefix/slurm/v0.0.45/jobs/state/", says({"jobs": []}))
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        server = await asyncio.start_server(fake.serve, "127.0.0.1", 0, ssl=tls)
+        url = f"https://localhost:{server.sockets[0].getsockname()[1]}/prefix/"
+        async with talking_to(url) as slurm:
+            with pytest.raises(Unreachable, match="self-signed certificate"):
+                await slurm.states()
+
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        async with talking_to(url) as slurm:
+            assert await slurm.states() == {}
+            assert await slurm.states() == {}
+        assert fake.connections == 1
+        server.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("url", ["head:6820", "http://", "ftp://head", "http://head:port", ""])
+def test_what_is_no_address_is_said_so_before_anything_is_asked(url: str) -> None:
+    with pytest.raises(Invalid, match="not the address of a slurmrestd"):
+        SlurmRest(url, b"key", clock=StoppedClock())
 
 
 def test_an_adapter_outlives_the_event_loop_it_was_first_used_in() -> None:

@@ -1,5 +1,6 @@
 """Every recorded reply, through the decoder of every version."""
 
+import asyncio
 from datetime import UTC, datetime
 
 import msgspec
@@ -9,7 +10,7 @@ from clusterra.adapters.slurmrest.accounting import PastJob, past_job
 from clusterra.adapters.slurmrest.decode import read
 from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.jobs import JobInfo, Resources, base_state, job, tres
-from clusterra.adapters.slurmrest.states import StatesReply, marks
+from clusterra.adapters.slurmrest.states import SLICE, read_marks
 from clusterra.core.jobs.job import Job, JobState
 from tests.adapters.slurmrest.replay import SPOKEN, elements, recording
 from tests.builders import NOON, a_job
@@ -160,7 +161,7 @@ def test_accounting_tells_of_waiting_jobs_without_inventing_times(
 def test_each_job_has_one_mark_and_the_tasks_of_an_array_share_theirs(
     release: str, version: str
 ) -> None:
-    found = marks(read(recording(release, version, "states").body, StatesReply).jobs or [])
+    found, _ = asyncio.run(read_marks(recording(release, version, "states").body))
     jobs = the_jobs(release, version)
     waiting = min(task.id for task in jobs["array"])
 
@@ -177,9 +178,54 @@ def test_marks_are_sorted_so_that_the_same_state_has_the_same_mark() -> None:
         {"job_id": 9, "state": "PENDING"},
     ]}  # fmt: skip
 
-    found = marks(read(msgspec.json.encode(reply), StatesReply).jobs or [])
+    found, _ = asyncio.run(read_marks(msgspec.json.encode(reply)))
 
     assert found == {7: "PENDING×2 RUNNING+COMPLETING×1", 9: "PENDING"}
+
+
+def test_an_entry_that_makes_no_sense_hides_no_other() -> None:
+    reply = {"jobs": [
+        {"job_id": 1, "state": ["RUNNING"]},
+        {"job_id": None, "state": ["RUNNING"]},
+        {"job_id": "one", "state": ["RUNNING"]},
+        {"job_id": 2, "state": None},
+        {"job_id": 3},
+        {"state": ["PENDING"], "job_id": "4", "since": {"more": [{"job_id": 5}]}},
+        {"job_id": "6_7", "state": {"current": ["PENDING"]}},
+        7,
+    ]}  # fmt: skip
+
+    found, _ = asyncio.run(read_marks(msgspec.json.encode(reply)))
+
+    assert found == {1: "RUNNING", 2: "", 3: "", 4: "PENDING", 6: '{"current":["PENDING"]}'}
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_long_queue_is_read_in_slices_and_everybody_has_a_turn_between_them(
+    spread: bool,
+) -> None:
+    states = ["PENDING", "RUNNING", "COMPLETED"]
+    jobs = [{"job_id": str(id), "state": [states[id % 3]]} for id in range(1, 5001)]
+    text = msgspec.json.encode({"jobs": jobs, "errors": []})
+    reply = msgspec.json.format(text) if spread else text
+
+    async def story() -> None:
+        turns = 0
+
+        async def somebody() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(somebody())
+        found, _ = await read_marks(reply)
+        other.cancel()
+
+        assert found == {id: states[id % 3] for id in range(1, 5001)}
+        assert turns >= len(reply) // SLICE > 1
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize(

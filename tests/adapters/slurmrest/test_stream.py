@@ -1,6 +1,7 @@
 """Long lists, read while they arrive."""
 
 import tracemalloc
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -9,24 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from clusterra.adapters.slurmrest.decode import Envelope, read
+from clusterra.adapters.slurmrest.decode import Envelope, read, read_list
 from clusterra.adapters.slurmrest.jobs import JobInfo
 from clusterra.adapters.slurmrest.stream import Broken, Elements, Piece
 from tests.adapters.slurmrest.replay import SPOKEN, elements, recording
 
 
-def names(piece: Piece) -> tuple[int, str]:
-    info = read(piece, JobInfo)
-    return info.job_id, info.name
+def names(some: Piece) -> list[tuple[int, str]]:
+    return [(info.job_id, info.name) for info in read_list(some, JobInfo)]
 
 
 def listened(text: bytes, size: int) -> tuple[list[tuple[int, str]], Envelope]:
     reader = Elements("jobs", names)
     found: list[tuple[int, str]] = []
     for at in range(0, len(text), size):
-        found += reader.feed(text[at : at + size])
+        for some in reader.feed(text[at : at + size]):
+            found += some
     last, envelope = reader.finish()
-    return found + last, envelope
+    return [*found, *chain.from_iterable(last)], envelope
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 4096, 10_000_000])
@@ -36,7 +37,8 @@ def test_a_list_is_the_same_however_it_arrives(release: str, version: str, size:
 
     found, envelope = listened(reply.body, size)
 
-    assert found == [names(each) for each in elements(reply, "jobs")]
+    jobs = [read(each, JobInfo) for each in elements(reply, "jobs")]
+    assert found == [(job.job_id, job.name) for job in jobs]
     assert len(found) >= 12
     assert envelope.meta is not None
     assert envelope.meta["slurm"]["release"].startswith(release)
@@ -52,7 +54,14 @@ def test_compact_and_spread_out_text_are_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b'{"jobs":[],"errors":[]}', b'{"jobs": [\n ],"meta":{}}', b'{"errors":[]}', b"{}"]
+    "text",
+    [
+        b'{"jobs":[],"errors":[]}',
+        b'{"jobs": [\n ],"meta":{}}',
+        b'{"jobs":null,"errors":[]}',
+        b'{"errors":[]}',
+        b"{}",
+    ],
 )
 def test_an_empty_list_is_empty(text: bytes) -> None:
     assert listened(text, 3)[0] == []
@@ -95,6 +104,14 @@ def test_a_list_that_breaks_off_is_never_taken_for_a_short_one() -> None:
             listened(text[:cut], 1000)
 
 
+def test_one_job_that_is_odd_does_not_hide_those_that_arrived_with_it() -> None:
+    jobs: list[object] = [{"job_id": 1, "name": None}, "?", {"job_id": 2, "name": "align"}]
+
+    found, _ = listened(msgspec.json.encode({"jobs": jobs}), 1000)
+
+    assert found == [(1, ""), (0, ""), (2, "align")]
+
+
 json_text = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[],:"\\ a', max_size=8),
     lambda inner: (
@@ -124,15 +141,15 @@ def test_ten_thousand_jobs_of_8_kb_are_never_held_together() -> None:
     reader, count = Elements("jobs", names), 0
 
     tracemalloc.start()
-    count += sum(1 for _ in reader.feed(b'{"jobs":['))
+    count += sum(map(len, reader.feed(b'{"jobs":[')))
     for round_ in range(200):
         for at in range(0, len(text), 131072):
-            count += sum(1 for _ in reader.feed(bytes(text[at : at + 131072])))
-        count += sum(1 for _ in reader.feed(b"," if round_ < 199 else b"],"))
-    count += sum(1 for _ in reader.feed(b'"errors":[]}'))
+            count += sum(map(len, reader.feed(bytes(text[at : at + 131072]))))
+        count += sum(map(len, reader.feed(b"," if round_ < 199 else b"],")))
+    count += sum(map(len, reader.feed(b'"errors":[]}')))
     last, _ = reader.finish()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert count + len(last) == 10_000
+    assert count + sum(map(len, last)) == 10_000
     assert peak < 4_000_000

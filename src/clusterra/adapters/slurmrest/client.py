@@ -6,27 +6,36 @@ it certainly did not leave (Unreachable), or nobody knows (Unanswered).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import os
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
-import aiohttp
 import msgspec
-from yarl import URL
 
-from clusterra.adapters.slurmrest.connection import connector
+from clusterra.adapters.slurmrest.connection import Connection, Head, Lost
+from clusterra.adapters.slurmrest.pool import Pool, read_address
 from clusterra.adapters.slurmrest.tokens import Tokens
 from clusterra.core.errors import ClusterraError, Unanswered, Unreachable
 
 RETRIES = (0.1, 0.4)  # seconds before the second and the third try of a read
-CHUNK = 131072
-IDLE = 15  # seconds a connection is kept for the next request
+
+LONGEST = 256 << 20
+"""Bytes of a reply that is taken whole: ten times the nodes of the largest clusters."""
 
 SLOWER = 4
 """A full list may be this many times slower than other requests: slurmrestd thinks for
 half a millisecond per job before its first byte (5,000 jobs: 2.5 s)."""
+
+JSON = "application/json"
+
+
+class TooLong(Lost):
+    """The reply is longer than anything Slurm has to say at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,24 +46,16 @@ class Reply:
     body: bytes
 
 
-@dataclass(slots=True, eq=False)
-class Attempt:
-    """How far one try got."""
-
-    sent: bool = False
-
-
 class Http:
     def __init__(
         self, url: str, tokens: Tokens, *, timeout_seconds: float, connections: int
     ) -> None:
         self.url = url
+        self._address = read_address(url)
         self._tokens = tokens
         self._timeout = timeout_seconds
         self._connections = connections
-        self._socket = url.removeprefix("unix:") if url.startswith("unix:") else ""
-        self._base = "http://localhost" if self._socket else url.rstrip("/")
-        self._opened: tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession] | None = None
+        self._opened: Pool | None = None
 
     async def ask(
         self,
@@ -67,22 +68,18 @@ class Http:
         safe: bool,
     ) -> Reply:
         """Send one request and return the reply, whatever its status."""
-        data = None if body is None else msgspec.json.encode(body)
+        data = b"" if body is None else msgspec.json.encode(body)
+        request = self._request(method, path, user, query, data)
         for delay in (*RETRIES, None) if safe else (None,):
-            attempt = Attempt()
+            sent = False
             try:
-                async with self._session().request(
-                    method,
-                    self._address(path, query),
-                    data=data,
-                    headers=self._headers(user),
-                    trace_request_ctx=attempt,
-                ) as response:
-                    return await _reply(response)
-            except (aiohttp.ClientError, OSError) as error:
+                async with asyncio.timeout(self._timeout), self._pool().connection() as connection:
+                    sent = True
+                    return await _reply(connection, await connection.send(request))
+            except OSError as error:
                 # TimeoutError is an OSError: a slurmrestd that hangs is not asked again.
-                if delay is None or isinstance(error, TimeoutError):
-                    raise self._lost(error, unsure=attempt.sent and not safe) from error
+                if delay is None or isinstance(error, TimeoutError | TooLong):
+                    raise self._lost(error, unsure=sent and not safe) from error
                 await asyncio.sleep(delay)
         raise AssertionError("the last try returns or raises")
 
@@ -91,55 +88,49 @@ class Http:
         self, path: str, *, user: str, query: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator["Reply | AsyncIterator[bytes]"]:
         """Open a long reply: its bytes as they arrive, or the whole of it if it is no success."""
-        patience = aiohttp.ClientTimeout(
-            sock_connect=self._timeout, sock_read=self._timeout * SLOWER
-        )
+        request = self._request("GET", path, user, query, b"")
+        patience = self._timeout * SLOWER
         try:
-            async with self._session().get(
-                self._address(path, query), headers=self._headers(user), timeout=patience
-            ) as response:
-                if response.status == 200 and _is_json(response):
-                    yield response.content.iter_chunked(CHUNK)
+            async with self._pool().connection() as connection:
+                async with asyncio.timeout(patience):
+                    head = await connection.send(request)
+                if head.status == 200 and head.kind == JSON:
+                    yield _arriving(connection, patience)
                 else:
-                    yield await _reply(response)
-        except (aiohttp.ClientError, OSError) as error:
+                    async with asyncio.timeout(patience):
+                        reply = await _reply(connection, head)
+                    yield reply
+        except OSError as error:
             raise self._lost(error, unsure=False) from error
 
     async def close(self) -> None:
         if self._opened is not None:
-            _, session = self._opened
+            await self._opened.close()
             self._opened = None
-            await session.close()
 
-    def _session(self) -> aiohttp.ClientSession:
-        """Return the session of the running event loop, made when first needed."""
-        loop = asyncio.get_running_loop()
-        if self._opened is None or self._opened[0] is not loop:
-            trace = aiohttp.TraceConfig()
-            trace.on_request_headers_sent.append(_note_sent)
-            session = aiohttp.ClientSession(
-                connector=connector(self._socket, connections=self._connections, idle_seconds=IDLE),
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
-                trace_configs=[trace],
+    def _pool(self) -> Pool:
+        """Return the connections of the running event loop, made when first needed."""
+        if self._opened is None or not self._opened.of_this_loop:
+            self._opened = Pool(
+                self._address, connections=self._connections, timeout_seconds=self._timeout
             )
-            # aiohttp repeats a GET or DELETE by itself when the connection breaks, and requeueing
-            # a job is a GET to slurmrestd. There is no public switch; a test counts the requests.
-            session._retry_connection = False  # noqa: SLF001
-            self._opened = loop, session
-        return self._opened[1]
+        return self._opened
 
-    def _address(self, path: str, query: Sequence[tuple[str, str]]) -> URL:
-        address = URL(self._base + path)
-        return address.with_query(query) if query else address
+    def _request(
+        self, method: str, path: str, user: str, query: Sequence[tuple[str, str]], body: bytes
+    ) -> bytes:
+        asked = f"?{urlencode(query)}" if query else ""
+        return (
+            f"{method} {self._address.prefix}{path}{asked} HTTP/1.1\r\n"
+            f"Host: {self._address.name}\r\n"
+            f"X-SLURM-USER-NAME: {user}\r\n"
+            f"X-SLURM-USER-TOKEN: {self._tokens.of(user)}\r\n"
+            f"Accept: {JSON}\r\n"
+            f"Content-Type: {JSON}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode() + body
 
-    def _headers(self, user: str) -> dict[str, str]:
-        return {
-            "X-SLURM-USER-NAME": user,
-            "X-SLURM-USER-TOKEN": self._tokens.of(user),
-            "Content-Type": "application/json",
-        }
-
-    def _lost(self, error: Exception, *, unsure: bool) -> ClusterraError:
+    def _lost(self, error: OSError, *, unsure: bool) -> ClusterraError:
         if unsure:
             return Unanswered(
                 f"slurmrestd at {self.url} was asked and did not answer ({_words(error)}).",
@@ -151,26 +142,34 @@ class Http:
         )
 
 
-async def _note_sent(
-    _session: aiohttp.ClientSession, context: SimpleNamespace, _facts: object
-) -> None:
-    attempt = context.trace_request_ctx
-    if isinstance(attempt, Attempt):
-        attempt.sent = True
+async def _reply(connection: Connection, head: Head) -> Reply:
+    body = await _whole(connection)
+    return Reply(status=head.status, json=head.kind == JSON and body.strip() != b"", body=body)
 
 
-async def _reply(response: aiohttp.ClientResponse) -> Reply:
-    body = await response.read()
-    return Reply(status=response.status, json=_is_json(response) and body.strip() != b"", body=body)
+async def _whole(connection: Connection) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while part := await connection.read():
+        parts.append(part)
+        size += len(part)
+        if size > LONGEST:
+            raise TooLong(f"its reply is longer than {LONGEST >> 20} MiB")
+    return b"".join(parts)
 
 
-def _is_json(response: aiohttp.ClientResponse) -> bool:
-    return response.content_type == "application/json"
+async def _arriving(connection: Connection, patience: float) -> AsyncGenerator[bytes, None]:
+    while True:
+        async with asyncio.timeout(patience):
+            part = await connection.read()
+        if not part:
+            return
+        yield part
 
 
-def _words(error: Exception) -> str:
+def _words(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return error.os_error.strerror or str(error.os_error)
-    return str(error) or type(error).__name__
+    if error.errno and not isinstance(error, socket.gaierror | ssl.SSLError):
+        return os.strerror(error.errno)  # asyncio's own words name addresses, but no reason
+    return error.strerror or str(error) or type(error).__name__

@@ -11,7 +11,7 @@ after those.
 
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, final
 
 import msgspec
 
@@ -23,6 +23,7 @@ NO_VALUE = 0xFFFFFFFE
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 
+@final
 class Figure(msgspec.Struct, frozen=True, gc=False):
     """Slurm's way of writing a number that may be unset or infinite."""
 
@@ -40,10 +41,12 @@ def whole(amount: Amount) -> int | None:
     if type(amount) is Figure:  # not isinstance: this runs ten times per job of a long list
         if amount.infinite or not amount.set:
             return None
-        amount = amount.number
-    if amount is None or isinstance(amount, Figure) or amount >= NO_VALUE:
+        number = amount.number
+    else:
+        number = amount
+    if number is None or number >= NO_VALUE:
         return None
-    return amount if type(amount) is int else int(amount)
+    return number if type(number) is int else int(number)
 
 
 def moment(amount: Amount) -> datetime | None:
@@ -75,8 +78,17 @@ class ExitCode(msgspec.Struct, frozen=True, gc=False):
 
 
 @cache
-def _decoder(into: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+def _decoder(into: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(into)
+
+
+def read_list(data: bytes | msgspec.Raw, into: type[S]) -> list[S]:
+    """Read a list of objects. Raises msgspec.DecodeError only if it is not a list in JSON."""
+    try:
+        found: list[S] = _decoder(list[into]).decode(data)  # type: ignore[valid-type]  # S, at run time
+    except msgspec.ValidationError:
+        return [read(each, into) for each in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    return found
 
 
 def read(data: bytes | bytearray | msgspec.Raw, into: type[S]) -> S:

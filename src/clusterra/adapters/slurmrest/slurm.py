@@ -14,9 +14,9 @@ The traps, each met on a real server:
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -37,13 +37,20 @@ from clusterra.adapters.slurmrest.cluster import (
     started,
 )
 from clusterra.adapters.slurmrest.conversation import Conversation
-from clusterra.adapters.slurmrest.decode import Amount, Envelope, moment, read, whole
+from clusterra.adapters.slurmrest.decode import (
+    Amount,
+    Envelope,
+    moment,
+    read,
+    read_list,
+    whole,
+)
 from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.errors import Act, Complaint, explain
 from clusterra.adapters.slurmrest.jobs import JobInfo, JobsReply, job
 from clusterra.adapters.slurmrest.signals import known_signal
-from clusterra.adapters.slurmrest.states import StatesReply, marks
-from clusterra.adapters.slurmrest.stream import Piece
+from clusterra.adapters.slurmrest.states import read_marks
+from clusterra.adapters.slurmrest.stream import Broken, Piece
 from clusterra.adapters.slurmrest.submission import accepted, read_submission
 from clusterra.adapters.slurmrest.tokens import Tokens
 from clusterra.core.clusters import Node, Partition, SlurmInfo
@@ -129,28 +136,33 @@ class SlurmRest:
 
     async def states(self) -> Mapping[int, str]:
         reply = await self._slurm.fetch("/slurm/{v}/jobs/state/")
-
-        def read_marks() -> Mapping[int, str]:
-            asked = {"user": self._service_user}
-            found = self._slurm.settled(reply, StatesReply, Act.READ, asked)
-            return marks(found.jobs or [])
-
-        # Fifty thousand of them take 0.14 s: too long for everybody else to wait.
-        return await asyncio.to_thread(read_marks)
+        asked = {"user": self._service_user}
+        try:
+            marks, around = await read_marks(reply.body)
+        except Broken as error:
+            self._slurm.settled(reply, Envelope, Act.READ, asked)
+            raise Unreachable(
+                "slurmrestd's list of the states of its jobs cannot be read.",
+                hint="Check what stands between Clusterra and slurmrestd.",
+            ) from error
+        without_jobs = replace(reply, body=msgspec.json.encode(around))
+        self._slurm.settled(without_jobs, Envelope, Act.READ, asked)
+        return marks
 
     async def all_jobs(self) -> AsyncIterator[Job]:
         seen = Newest()
-        async with aclosing(self._slurm.each("/slurm/{v}/jobs/", "jobs", _job)) as found:
-            async for each in found:
-                if each.id and seen.is_news(each):
-                    yield each
+        async with aclosing(self._slurm.each("/slurm/{v}/jobs/", "jobs", _jobs)) as found:
+            async for some in found:
+                for each in some:
+                    if each.id and seen.is_news(each):
+                        yield each
 
     async def job(self, id: int) -> Sequence[Job]:
         try:
             reply = await self._slurm.ask(f"/slurm/{{v}}/job/{id}", JobsReply)
         except NotFound:
             return []
-        return newest(map(_job, reply.jobs or ()))
+        return newest(job(read(each, JobInfo)) for each in reply.jobs or ())
 
     async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
         wanted = sorted(set(ids))
@@ -272,10 +284,11 @@ class SlurmRest:
         await self._slurm.close()
 
     async def _past(self, query: Sequence[tuple[str, str]]) -> AsyncGenerator[Job, None]:
-        each = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _past_job, query=query)
-        async with aclosing(each) as found:
-            async for job in found:
-                yield job
+        past = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _past_jobs, query=query)
+        async with aclosing(past) as found:
+            async for some in found:
+                for each in some:
+                    yield each
 
     async def _has_accounting(self) -> bool:
         try:
@@ -298,9 +311,9 @@ class SlurmRest:
         )
 
 
-def _job(data: Piece) -> Job:
-    return job(read(data, JobInfo))
+def _jobs(data: Piece) -> list[Job]:
+    return [job(each) for each in read_list(data, JobInfo)]
 
 
-def _past_job(data: Piece) -> Job:
-    return past_job(read(data, PastJob))
+def _past_jobs(data: Piece) -> list[Job]:
+    return [past_job(each) for each in read_list(data, PastJob)]

@@ -17,10 +17,13 @@ Binds = dict[str, Any]
 
 def where(cluster: str, query: Query) -> tuple[str, Binds]:
     """Return the condition of a query without its page, and the values it names."""
-    binds: Binds = {"cluster": cluster, "now": query.now}
+    binds: Binds = {"cluster": cluster}
+    if any(term.field in SPANS for term in query.terms):
+        binds["now"] = query.now  # and only then: what is found does not depend on it otherwise
     parts = ["cluster = :cluster"]
+    alone = len(query.terms) == 1
     for number, term in enumerate(query.terms):
-        condition = _condition(term, f"t{number}", binds)
+        condition = _condition(term, f"t{number}", binds, alone=alone)
         parts.append(f"not coalesce({condition}, 0)" if term.negated else condition)
     return " and ".join(parts), binds
 
@@ -50,10 +53,11 @@ def _order(sort: Sort) -> str:
     return f"coalesce({sort.value}, 0)" if nullable else sort.value
 
 
-def _condition(term: Term, name: str, binds: Binds) -> str:
+def _condition(term: Term, name: str, binds: Binds, *, alone: bool) -> str:
     if term.op is Op.HAS:
-        binds[name] = term.values[0]
-        return f"instr(searched, :{name}) > 0"
+        # SQLite goes through text a quarter faster this way than with instr().
+        binds[name] = f"*{_exactly(str(term.values[0]))}*"
+        return f"searched glob :{name}"
     names = [f"{name}_{n}" for n in range(len(term.values))]
     binds.update(zip(names, term.values, strict=True))
     column = SPANS.get(term.field, term.field)
@@ -62,10 +66,20 @@ def _condition(term: Term, name: str, binds: Binds) -> str:
     globs = [each for each in names if "*" in str(binds[each])]
     plain = [f":{each}" for each in names if each not in globs]
     binds.update({each: _glob(binds[each]) for each in globs})
-    arms = [f"{column} in ({', '.join(plain)})", *(f"{column} glob :{each}" for each in globs)]
+    # SQLite looks up a glob that begins with text in an index, as a range. If other conditions
+    # need the jobs themselves, going through the newest until a page is full is quicker; the plus
+    # keeps SQLite to that.
+    arms = [f"{'' if alone else '+'}{column} glob :{each}" for each in globs]
+    if plain:
+        arms.append(f"{column} in ({', '.join(plain)})")
     return f"({' or '.join(arms)})"
 
 
 def _glob(text: str) -> str:
     """Only `*` is special to us; `?` and `[` stand for themselves."""
-    return "".join(f"[{char}]" if char in "[?" else char for char in text)
+    return "*".join(map(_exactly, text.split("*")))
+
+
+def _exactly(text: str) -> str:
+    """Write what finds this very text, whatever is special in it to SQLite."""
+    return "".join(f"[{char}]" if char in "*[?" else char for char in text)

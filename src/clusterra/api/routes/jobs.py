@@ -10,6 +10,7 @@ from starlette.responses import Response
 from clusterra.api import body, cursor
 from clusterra.api.door import caller_of, plane_of
 from clusterra.api.sight import sight
+from clusterra.api.straight import StraightRoute
 from clusterra.control.change_job import (
     cancel_job,
     cancel_jobs,
@@ -97,6 +98,10 @@ async def submit(request: Request, cluster: str) -> Response:
     if done.repeated:
         return body.json(accepted, 200, headers | {"idempotent-replayed": "true"})
     return body.json(accepted, 201, headers)
+
+
+STRAIGHT = (StraightRoute("POST", f"{router.prefix}/submit", submit),)
+"""Where programs come by hundreds a second."""
 
 
 @router.get("", response_model=JobPage)

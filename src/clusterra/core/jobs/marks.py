@@ -2,11 +2,11 @@
 
 A mark is one short text per job that changes when the job's state does. From
 two sets of marks follows which jobs must be looked at closely, and which have
-left the controller and are to be looked up in accounting.
+left the controller and are to be looked up in accounting. Each is said of a part
+of a long queue as well as of the whole.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 from clusterra.core.jobs.job import JobState
 
@@ -18,20 +18,14 @@ FEW = 200
 """Below this many, single looks are always better: a full list makes slurmrestd swell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    fresh: frozenset[int]
-    """New, or in another state than before."""
-
-    gone: frozenset[int]
-    """Held before and not any more."""
+def fresh(before: Mapping[int, str], after: Iterable[tuple[int, str]]) -> set[int]:
+    """Return those of `after`, jobs and their marks, that are new or in another state."""
+    return {id for id, mark in after if before.get(id) != mark}
 
 
-def compare(before: Mapping[int, str], after: Mapping[int, str]) -> Changed:
-    return Changed(
-        fresh=frozenset(id for id, mark in after.items() if before.get(id) != mark),
-        gone=frozenset(before.keys() - after.keys()),
-    )
+def gone(before: Iterable[int], after: Mapping[int, str]) -> set[int]:
+    """Return those of `before` that are not held any more."""
+    return {id for id in before if id not in after}
 
 
 def wants_full_list(fresh: int, held: int) -> bool:

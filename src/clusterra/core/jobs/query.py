@@ -137,7 +137,7 @@ STATE_WORDS: dict[str, tuple[str, ...]] = {
 def searched(job: Job) -> str:
     """Return the text that bare words look in."""
     words = (job.label, str(job.id), job.name, job.user, job.account, job.partition, job.nodes)
-    return "\n".join(words).lower()
+    return "\n".join(dict.fromkeys(words)).lower()  # each once: most jobs are labelled by their id
 
 
 def sort_value(job: Job, sort: Sort) -> str | int:
