@@ -4,14 +4,15 @@ Each protocol states promises. `tests/contracts` holds every adapter to them,
 the in-memory ones included, so a test that passes in memory means something.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node, Partition, SlurmInfo
-from clusterra.core.events.event import Event
+from clusterra.core.events.chain import Head
+from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import Page, Query
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
@@ -32,21 +33,42 @@ class Store(Protocol):
         """Return the record, or `default` at version 0. Sees every commit that has returned."""
         ...
 
+    async def list(self, kind: Kind[T], prefix: str = "") -> Sequence[Record[T]]:
+        """Return every record of a kind whose id begins so, ordered by id."""
+        ...
+
     async def commit(self, cluster: str, change: Change) -> int:
         """Apply all of `change` and return the cluster's latest sequence number.
 
         Raises Conflict, and applies nothing, if any record has moved on from
-        the version it was read at. Sequence numbers have no gaps. When this
-        returns, the change survives the death of the process and the machine.
+        the version it was read at. Sequence numbers have no gaps, and an event
+        whose id the ledger has is not written again. When this returns, the
+        change survives the death of the process and the machine.
         """
         ...
 
-    async def events(
-        self, cluster: str, *, after: int = 0, limit: int = 100
-    ) -> Sequence[Event]: ...
+    async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
+        """Return the events that match, oldest first; at most `query.limit`."""
+        ...
+
+    async def head(self, cluster: str) -> Head:
+        """Return how far the ledger reaches, and what it hashes to."""
+        ...
+
+    async def oldest(self, cluster: str) -> int:
+        """Return the first sequence number that can still be read; older ones are sealed."""
+        ...
+
+    def watch(self, told: Callable[[str, int], None]) -> None:
+        """Call `told(cluster, head)` on the event loop after every commit that wrote events."""
+        ...
 
     async def job(self, cluster: str, id: int) -> Job | None:
         """Return the newest job that had this id."""
+        ...
+
+    async def jobs_by_id(self, cluster: str, ids: Collection[int]) -> Mapping[int, Job]:
+        """Return the newest job of each id that there is."""
         ...
 
     async def run(self, cluster: str, run_id: str) -> Job | None:
