@@ -14,6 +14,8 @@ from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.control.acts import Acts
+from clusterra.control.record import Recorder
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.core.budget import Budget
@@ -73,7 +75,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
     state = settings.server.state
     clock = SystemClock()
     store = SqliteStore(state / "clusterra.db")
-    sites = [_site(each, settings, clock) for each in settings.clusters]
+    sites = [_site(each, settings, store=store, clock=clock) for each in settings.clusters]
     plane = make_plane(
         settings,
         store=store,
@@ -91,7 +93,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         store.close()
 
 
-def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
+def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clock) -> Site:
     embedded = each.embedded
     user = each.user or getpass.getuser()
     return Site(
@@ -109,12 +111,18 @@ def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
         else RemoteLogins(each.home),
         logs=LocalLogs(embedded.root) if embedded else RemoteLogs(),
         user=user,
+        recorder=make_recorder(each.id, store=store, clock=clock),
         budget=Budget(settings.slurm.max_calls_per_minute),
         account=each.account,
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
         if embedded and embedded.largest_cpus
         else None,
     )
+
+
+def make_recorder(cluster: str, *, store: Store, clock: Clock) -> Recorder:
+    acts = Acts(cluster=cluster, store=store, clock=clock)
+    return Recorder(cluster=cluster, store=store, clock=clock, acts=acts)
 
 
 def _read_key(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from clusterra.control.observe import batches, recognise
+from clusterra.control.observe import batches
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind
 from clusterra.core.seen import Seen
@@ -44,8 +44,7 @@ async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> Non
         if not site.budget.take(clock.now()):
             return  # the rest in a later round
         async for batch in batches(site.slurm.history(start, end)):
-            ended = [await recognise(site, job, store) for job in batch if job.state.ended]
-            await store.commit(site.cluster.id, Change(jobs=ended))
+            await site.recorder.record([job for job in batch if job.state.ended])
         reached = min(start, observed.since or start)
         observed = replace(observed, since=reached, until=observed.until or end)
         record = replace(record, value=observed)

@@ -14,12 +14,16 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from heapq import nsmallest
+from heapq import heappop, heappush, nsmallest
 
+from clusterra.control.link import Linked
 from clusterra.control.site import Site
-from clusterra.core.change import Change
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.clusters import Node, SlurmInfo
 from clusterra.core.errors import Unreachable
-from clusterra.core.jobs.job import Job, JobState, continues
+from clusterra.core.events.derive import ripe, ripens_at
+from clusterra.core.events.nodes import Known, derive_nodes
+from clusterra.core.jobs.job import HALF_READ, Job, JobState
 from clusterra.core.jobs.marks import compare, ended, plain_state, wants_full_list
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
@@ -36,12 +40,15 @@ NODES_EVERY = timedelta(seconds=5)
 PARTITIONS_EVERY = timedelta(seconds=60)
 ACCOUNTED_AT_ONCE = 100
 
+KNOWN: Kind[Known | None] = Kind("nodes", Known | None)
+
 
 @dataclass(slots=True, kw_only=True)
 class Observer:
     site: Site
     store: Store
     clock: Clock
+    linked: Linked
 
     _marks: dict[int, str] | None = None
     """As of the last look; None until the first full one."""
@@ -52,14 +59,22 @@ class Observer:
     _last_again: int = 0
     """The waiting job whose turn it was last to be fetched again."""
 
+    _ripening: list[tuple[datetime, int]] = field(default_factory=list)
+    """A heap of when time alone will make something true of which job."""
+    _known: Record[Known | None] | None = None
+    """The nodes as the ledger has told of them."""
+
     async def look(self) -> bool:
         """Look once; say whether anything is going on that is worth looking again soon."""
         try:
             busy = await (self._first_look() if self._marks is None else self._next_look())
+            await self._tell_what_is_ripe()
             await self._look_around()
         except Unreachable as error:
             self.site.sky.why_not, self.site.sky.since = error.detail, None
+            await self.linked.unseen(error.detail)
             raise
+        await self.linked.seen()
         sky, now = self.site.sky, self.clock.now()
         sky.seen_at, sky.since, sky.why_not = now, sky.since or now, ""
         return busy
@@ -67,7 +82,8 @@ class Observer:
     async def _first_look(self) -> bool:
         """Read everything the controller holds, and settle what it no longer holds."""
         cluster = self.site.cluster.id
-        await self._ask_about()
+        info = await self._ask_about()
+        self.site.recorder.begins = await self.linked.connected_at(info)
         marks = await self._states()
         held = await self._read_all()
         self._miss(set(await self.store.live_ids(cluster)) - held)
@@ -118,10 +134,12 @@ class Observer:
     async def _read_due(self) -> None:
         """Fetch what the budget allows: ended jobs by the hundred, live ones singly."""
         assert self._marks is not None
-        over = sorted(id for id in self._due if ended(self._marks[id]))[:ACCOUNTED_AT_ONCE]
-        if len(over) > 1 and self.site.budget.take(self.clock.now()):
-            # Accounting may still be behind the controller; such a job is asked for singly.
-            await self._found([job for job in await self._accounted(over) if job.state.ended])
+        over = sorted(id for id in self._due if ended(self._marks[id]))
+        for start in range(0, len(over), ACCOUNTED_AT_ONCE):
+            some = over[start : start + ACCOUNTED_AT_ONCE]
+            if len(some) > 1 and self.site.budget.take(self.clock.now()):
+                # Accounting may still be behind the controller; such a job is asked for singly.
+                await self._found([job for job in await self._accounted(some) if job.state.ended])
         for id in sorted(self._due, reverse=True):
             if not self.site.budget.take(self.clock.now()):
                 break
@@ -158,7 +176,7 @@ class Observer:
         for id in ids:
             state = plain_state(self._marks[id])
             if state and (job := await self.store.job(self.site.cluster.id, id)):
-                yield replace(job, state=state)
+                yield replace(job, state=state, flags=(HALF_READ,))
 
     async def _accounted(self, ids: Collection[int]) -> Iterable[Job]:
         info = self.site.sky.info
@@ -194,13 +212,28 @@ class Observer:
             await self._write([lost])
 
     async def _write(self, jobs: Collection[Job]) -> None:
-        if jobs:
-            known = [await recognise(self.site, job, self.store) for job in jobs]
-            await self.store.commit(self.site.cluster.id, Change(jobs=known))
+        await self.site.recorder.record(jobs)
+        now = self.clock.now()
+        for job in jobs:
+            if (at := ripens_at(job)) is not None and at > now:
+                heappush(self._ripening, (at, job.id))
 
-    async def _ask_about(self) -> None:
+    async def _tell_what_is_ripe(self) -> None:
+        """Tell what became true since the last look although no job changed."""
+        cluster, now = self.site.cluster.id, self.clock.now()
+        ids = set()
+        while self._ripening and self._ripening[0][0] <= now:
+            ids.add(heappop(self._ripening)[1])
+        if ids:
+            jobs = await self.store.jobs_by_id(cluster, ids)
+            drafts = [each for job in jobs.values() for each in ripe(job, cluster=cluster, now=now)]
+            await self.site.recorder.tell(drafts)
+
+    async def _ask_about(self) -> SlurmInfo:
         self._spend()
-        self.site.sky.info = Seen(await self.site.slurm.about(), self.clock.now())
+        info = await self.site.slurm.about()
+        self.site.sky.info = Seen(info, self.clock.now())
+        return info
 
     async def _look_around(self) -> None:
         sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
@@ -210,16 +243,19 @@ class Observer:
         none = isinstance(sky.nodes, Seen) and not sky.nodes.value
         if (none or _older(sky.nodes, NODES_EVERY, now)) and self.site.budget.take(now):
             sky.nodes = Seen(tuple(await slurm.nodes()), now)
+            await self._tell_of_nodes(sky.nodes.value, now)
         if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)
 
-
-async def recognise(site: Site, job: Job, store: Store) -> Job:
-    """Give a requeued job the birth it is stored under; any other is born when submitted."""
-    if not job.restarts:
-        return job
-    old = await store.job(site.cluster.id, job.id)
-    return (continues(old, job) if old else None) or job
+    async def _tell_of_nodes(self, nodes: tuple[Node, ...], now: datetime) -> None:
+        cluster = self.site.cluster.id
+        old = self._known or await self.store.get(KNOWN, cluster, default=None)
+        known, drafts = derive_nodes(old.value, nodes, cluster=cluster, now=now)
+        if known != old.value:
+            record = replace(old, value=known)
+            await self.store.commit(cluster, Change(puts=[record], events=drafts))
+            old = replace(record, version=record.version + 1)
+        self._known = old
 
 
 def _older(sight: object, than: timedelta, now: datetime) -> bool:

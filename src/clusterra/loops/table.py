@@ -1,6 +1,7 @@
 """Everything that happens without being asked."""
 
 from clusterra.control.history import read_past
+from clusterra.control.link import Linked
 from clusterra.control.observe import Observer
 from clusterra.control.site import Site
 from clusterra.loops.loop import Loop
@@ -13,7 +14,12 @@ def loops(plane: Plane) -> list[Loop]:
     settings = plane.settings.slurm
     made: list[Loop] = []
     for site in plane.sites.values():
-        observer = Observer(site=site, store=plane.store, clock=plane.clock)
+        observer = Observer(
+            site=site,
+            store=plane.store,
+            clock=plane.clock,
+            linked=Linked(site=site, store=plane.store, clock=plane.clock),
+        )
         observe = Loop(
             name=f"observe {site.cluster.id}",
             round=observer.look,

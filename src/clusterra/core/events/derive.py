@@ -150,10 +150,11 @@ def _tell_of_waiting(tell: "_Teller", run: Job | None, new: Job, now: datetime) 
     if is_held(new) and not was_held:
         at = now if run else new.submitted_at
         tell(facts.JobHeld, "held", at=at, once=at, reason=new.reason)
-    elif was_held and not is_held(new):
+    elif was_held and not is_held(new) and not new.state.ended:
         tell(facts.JobReleased, "released", at=now, once=now)
     if new.state is JobState.PENDING and not is_held(new):
-        _tell_of_a_wait(tell, new, until=now)
+        same = run is None or run.reason == new.reason
+        _tell_of_a_wait(tell, new, until=now, at=None if same else now)
     elif run is None or run.state is JobState.PENDING:
         # It waits no longer; if it waited long and nobody said so, that is said now.
         over = new.started_at or new.ended_at
@@ -161,12 +162,19 @@ def _tell_of_waiting(tell: "_Teller", run: Job | None, new: Job, now: datetime) 
             _tell_of_a_wait(tell, run or new, until=over, rebuilt=True)
 
 
-def _tell_of_a_wait(tell: "_Teller", job: Job, *, until: datetime, rebuilt: bool = False) -> None:
+def _tell_of_a_wait(
+    tell: "_Teller",
+    job: Job,
+    *,
+    until: datetime,
+    at: datetime | None = None,
+    rebuilt: bool = False,
+) -> None:
     since = _waiting_since(job)
     if until - since >= NOTABLE:
         reason = job.reason if job.state is JobState.PENDING else ""
         what = "queue" if reason in IN_THE_QUEUE else reason
-        at = since + NOTABLE if rebuilt else until
+        at = at or since + NOTABLE
         tell(facts.JobPending, "pending", at=at, once=what, reason=reason, rebuilt=rebuilt)
 
 

@@ -28,6 +28,9 @@ class JobState(StrEnum):
         return self not in LIVE
 
 
+HALF_READ = "HALF_READ"
+"""A flag of ours: only the state is news, the rest is as it was when last read in full."""
+
 LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
 
 
