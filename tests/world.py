@@ -52,17 +52,12 @@ class World:
             logs=self.logs,
             user="ana",
             account="lab",
-            recorder=make_recorder(LAB, store=self.store, clock=self.clock),
+            recorder=make_recorder(LAB, store=self.store, clock=self.clock, logs=self.logs),
+            linked=Linked(cluster=LAB, store=self.store, clock=self.clock),
             budget=Budget(self.calls_per_minute),
             wake=self._wake,
         )
-        self.linked = Linked(site=self.site, store=self.store, clock=self.clock)
-        self.observer = Observer(
-            site=self.site,
-            store=self.store,
-            clock=self.clock,
-            linked=self.linked,
-        )
+        self.observer = Observer(site=self.site, store=self.store, clock=self.clock)
 
     def _wake(self) -> None:
         self.woken += 1

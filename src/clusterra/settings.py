@@ -72,6 +72,9 @@ class EmbeddedSettings:
     largest_memory_mib: int = 0
     """Memory of the largest node there can ever be. 0 is not known."""
 
+    started_at: int = 0
+    """When the cluster was last started, in seconds since 1970. 0 tells nobody."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
@@ -98,6 +101,10 @@ class ClusterSettings:
 
     home: str = "/home/{user}"
     """Where people's home directories are on that cluster."""
+
+    collector_key: Path | None = None
+    """File with the key that this cluster's collector shows; made if it is missing.
+    `keys/<id>.key` in the state directory if left out."""
 
     embedded: EmbeddedSettings | None = None
 

@@ -42,7 +42,7 @@ def again(world: World) -> World:
     reborn = World(world.store)
     reborn.slurm, reborn.clock = world.slurm, world.clock
     reborn.site.slurm = world.slurm
-    for part in (reborn.observer, reborn.observer.linked, reborn.site.recorder):
+    for part in (reborn.observer, reborn.site.linked, reborn.site.recorder):
         part.clock = world.clock
     reborn.site.recorder.acts.clock = world.clock
     return reborn
@@ -271,6 +271,29 @@ def test_a_cluster_out_of_sight_for_a_moment_is_no_event(store: Store) -> None:
         await world.observer.look()
 
         assert [event.type for event in await ledger(store)] == ["cluster.connected"]
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("said", "type"),
+    [
+        (b"slurmstepd: error: Job 1 exceeded memory limit (4 > 1), being killed", "out_of_memory"),
+        (b"kill -9 $$", "failed"),
+    ],
+)
+def test_a_job_killed_for_its_memory_is_told_as_that(store: Store, said: bytes, type: str) -> None:
+    async def story() -> None:
+        world = World(store)
+        await world.observer.look()
+        id = await world.submitted_past_us()
+        world.slurm.move(id, JobState.RUNNING)
+        world.slurm.move(id, JobState.FAILED, signal=9)
+        world.logs.written[id] = said
+        await world.observer.look()
+        await again(world).observer.look()
+
+        assert await told(store, id) == ["job.submitted", "job.started", f"job.{type}"]
 
     run(story())
 

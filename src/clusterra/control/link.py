@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import SlurmInfo
 from clusterra.core.events import catalogue as facts
@@ -34,7 +33,7 @@ LINK: Kind[Link] = Kind("link", Link)
 
 @dataclass(slots=True, kw_only=True)
 class Linked:
-    site: Site
+    cluster: str
     store: Store
     clock: Clock
     _record: Record[Link] | None = field(default=None)
@@ -81,16 +80,15 @@ class Linked:
         await self._tell(await self._link(), facts.ClusterStopped(), self.clock.now())
 
     async def _tell(self, link: Link, fact: Fact, at: datetime) -> None:
-        cluster = self.site.cluster.id
         record = replace(await self._loaded(), value=link)
         draft = Draft(
-            id=uuid8(cluster, fact.type, at.timestamp()),
+            id=uuid8(self.cluster, fact.type, at.timestamp()),
             fact=fact,
             at=at,
             actor="system:clusterra",
             subject="cluster",
         )
-        await self.store.commit(cluster, Change(puts=[record], events=[draft]))
+        await self.store.commit(self.cluster, Change(puts=[record], events=[draft]))
         self._record = replace(record, version=record.version + 1)
 
     async def _link(self) -> Link:
@@ -98,5 +96,5 @@ class Linked:
 
     async def _loaded(self) -> Record[Link]:
         if self._record is None:
-            self._record = await self.store.get(LINK, self.site.cluster.id, default=Link())
+            self._record = await self.store.get(LINK, self.cluster, default=Link())
         return self._record

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from heapq import heappop, heappush, nsmallest
 
-from clusterra.control.link import Linked
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node, SlurmInfo
@@ -48,7 +47,6 @@ class Observer:
     site: Site
     store: Store
     clock: Clock
-    linked: Linked
 
     _marks: dict[int, str] | None = None
     """As of the last look; None until the first full one."""
@@ -72,9 +70,9 @@ class Observer:
             await self._look_around()
         except Unreachable as error:
             self.site.sky.why_not, self.site.sky.since = error.detail, None
-            await self.linked.unseen(error.detail)
+            await self.site.linked.unseen(error.detail)
             raise
-        await self.linked.seen()
+        await self.site.linked.seen()
         sky, now = self.site.sky, self.clock.now()
         sky.seen_at, sky.since, sky.why_not = now, sky.since or now, ""
         return busy
@@ -83,7 +81,7 @@ class Observer:
         """Read everything the controller holds, and settle what it no longer holds."""
         cluster = self.site.cluster.id
         info = await self._ask_about()
-        self.site.recorder.begins = await self.linked.connected_at(info)
+        self.site.recorder.begins = await self.site.linked.connected_at(info)
         marks = await self._states()
         held = await self._read_all()
         self._miss(set(await self.store.live_ids(cluster)) - held)
@@ -96,7 +94,7 @@ class Observer:
         marks = await self._states()
         changed = await asyncio.to_thread(compare, self._marks, marks)
         self._marks = marks
-        self._due |= changed.fresh
+        self._due |= await self._unread(changed.fresh, marks)
         self._due -= changed.gone
         if changed.gone:
             live = set(await self.store.live_ids(self.site.cluster.id))
@@ -108,6 +106,19 @@ class Observer:
             await self._read_waiting()
         await self._settle_missing()
         return self._busy() or bool(changed.fresh)
+
+    async def _unread(self, fresh: Collection[int], marks: Mapping[int, str]) -> set[int]:
+        """Leave out jobs that somebody else has read since: a hook's word, a person's question."""
+        if len(fresh) > BATCH:
+            return set(fresh)
+        known = await self.store.jobs_by_id(self.site.cluster.id, fresh)
+        return {
+            id
+            for id in fresh
+            if (job := known.get(id)) is None
+            or job.flags
+            or plain_state(marks[id]) is not job.state
+        }
 
     def _busy(self) -> bool:
         marks = self._marks or {}

@@ -12,11 +12,12 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.control.acts import Acts
+from clusterra.control.diagnose import diagnosed
 from clusterra.core.change import Change, Record
 from clusterra.core.events.derive import derive, is_behind
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import HALF_READ, Job, continues
-from clusterra.ports import Clock, Store
+from clusterra.ports import Clock, Logs, Store
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class Recorder:
     store: Store
     clock: Clock
     acts: Acts
+    logs: Logs
     begins: datetime | None = None
     """When the cluster's ledger begins: what happened before is history, and no event. None
     until the cluster has been seen, and until then nothing is written."""
@@ -48,6 +50,7 @@ class Recorder:
             job = (continues(old, seen) if old else None) or seen
             if old is not None and old.key != job.key:
                 old = None  # Slurm has given the id to another job
+            job = await diagnosed(job, old, self.logs)
             if old is not None and is_behind(job, old):
                 continue
             kept.append(job)

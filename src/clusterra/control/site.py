@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.control.link import Linked
 from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
@@ -42,6 +43,9 @@ class Site:
 
     recorder: Recorder
     """Writes what is observed of its jobs."""
+
+    linked: Linked
+    """Tells whether it can be seen."""
 
     budget: Budget
     """How often observing may still ask Slurm. What a person asks for is not held back by it."""

@@ -1,7 +1,9 @@
 """Everything that happens without being asked."""
 
+from collections.abc import Callable, Collection
+
+from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
-from clusterra.control.link import Linked
 from clusterra.control.observe import Observer
 from clusterra.control.site import Site
 from clusterra.loops.loop import Loop
@@ -14,12 +16,7 @@ def loops(plane: Plane) -> list[Loop]:
     settings = plane.settings.slurm
     made: list[Loop] = []
     for site in plane.sites.values():
-        observer = Observer(
-            site=site,
-            store=plane.store,
-            clock=plane.clock,
-            linked=Linked(site=site, store=plane.store, clock=plane.clock),
-        )
+        observer = Observer(site=site, store=plane.store, clock=plane.clock)
         observe = Loop(
             name=f"observe {site.cluster.id}",
             round=observer.look,
@@ -27,13 +24,33 @@ def loops(plane: Plane) -> list[Loop]:
             idle=settings.idle_poll_seconds,
         )
         site.wake = observe.wake
+        heeder = Heeder(
+            site=site, store=plane.store, clock=plane.clock, inbox=plane.inboxes[site.cluster.id]
+        )
+        heed = Loop(
+            name=f"heed {site.cluster.id}",
+            round=heeder.heed,
+            every=2,
+            idle=15,
+            # As soon as something is said, but a burst together.
+            gap=0.01,
+        )
+        site.nudge = _waker(heed)
 
         async def past(site: Site = site) -> bool:
             await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
             return site.sky.seen_at is None
 
-        made += [observe, Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60)]
+        made += [
+            observe,
+            heed,
+            Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60),
+        ]
     return made
+
+
+def _waker(loop: Loop) -> Callable[[Collection[int]], None]:
+    return lambda _: loop.wake()
 
 
 def _affordable(settings: SlurmSettings) -> float:

@@ -60,6 +60,9 @@ _ENDS: Mapping[JobState, type[facts.JobEnded]] = {
 }
 
 
+_END_WORDS = {"ended"} | {kind.type.removeprefix("job.") for kind in _ENDS.values()}
+
+
 def is_behind(new: Job, old: Job) -> bool:
     """Say whether `new` tells of an earlier moment than `old`: it comes late, and moves nothing."""
     return _place(new) < _place(old)
@@ -69,6 +72,20 @@ def _place(job: Job) -> tuple[int, int]:
     if job.state is JobState.LOST:
         return job.restarts, 1  # any sign of life is news
     return job.restarts, 0 if job.state is JobState.PENDING else 2 if job.state.ended else 1
+
+
+def reflects(job: Job, what: str, restarts: int) -> bool:
+    """Say whether a job as seen shows what somebody said happened to it."""
+    if job.restarts > restarts:
+        return True
+    match what:
+        case "allocated" | "started":
+            return job.state is not JobState.PENDING
+        case "submitted" | "touched":
+            return True
+        case _ if what in _END_WORDS:
+            return job.state.ended
+    return True
 
 
 def derive(
