@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node, Partition, SlurmInfo
+from clusterra.core.errors import ClusterraError
 from clusterra.core.events.chain import Head
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
@@ -57,6 +58,23 @@ class Store(Protocol):
 
     async def oldest(self, cluster: str) -> int:
         """Return the first sequence number that can still be read; older ones are sealed."""
+        ...
+
+    async def cut(self, cluster: str) -> Head:
+        """Return the head where the sealed part ends: what the oldest readable event follows."""
+        ...
+
+    async def seal(self, cluster: str, cut: Head, change: Change) -> None:
+        """Apply `change` and let go of the events up to `cut`, together.
+
+        Raises Conflict, and does nothing, if the ledger was sealed further already or did
+        not hash to `cut` there. The ids of what went are remembered, so that it does not
+        come again.
+        """
+        ...
+
+    def hold(self, cluster: str, why: ClusterraError) -> None:
+        """From now on refuse, with this error, whatever would add to this ledger."""
         ...
 
     def watch(self, told: Callable[[str, int], None]) -> None:
@@ -194,4 +212,46 @@ class Logs(Protocol):
         end. Never follows a link out of the job's own files. Raises Refused where
         output cannot be reached from here.
         """
+        ...
+
+
+class Signer(Protocol):
+    """Who signs checkpoints."""
+
+    @property
+    def public(self) -> bytes:
+        """The public half of its Ed25519 key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes: ...
+
+
+class Archive(Protocol):
+    """An append-only place outside the store: what a store that was altered is held to."""
+
+    async def add(self, cluster: str, checkpoint: str) -> None:
+        """Add a signed checkpoint after the others. When this returns, it survives the machine."""
+        ...
+
+    def checkpoints(self, cluster: str) -> AsyncIterator[str]:
+        """Stream every checkpoint that was added, oldest first."""
+        ...
+
+    async def newest(self, cluster: str) -> str | None:
+        """Return the checkpoint that was added last."""
+        ...
+
+    async def keep(self, cluster: str, first: int, lines: AsyncIterator[bytes]) -> None:
+        """Keep the segment of the ledger that begins with event `first`: all of it or nothing.
+
+        A segment that begins there already is replaced.
+        """
+        ...
+
+    async def segments(self, cluster: str) -> Sequence[int]:
+        """Return the first event of every segment, oldest first."""
+        ...
+
+    def segment(self, cluster: str, first: int) -> AsyncIterator[bytes]:
+        """Stream a segment as it was kept."""
         ...

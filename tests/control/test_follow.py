@@ -8,6 +8,7 @@ import pytest
 from clusterra.control import follow
 from clusterra.control.follow import Hub, Reader
 from clusterra.core.change import Change
+from clusterra.core.events.chain import Growing, Head
 from clusterra.core.events.event import EventQuery
 from clusterra.ports import Store
 from tests.ledger import a_draft
@@ -21,7 +22,7 @@ async def commit(store: Store, *numbers: int) -> None:
 
 
 async def start(hub: Hub, after: int | None, query: EventQuery = EVERYTHING) -> Reader:
-    return await hub.follow(LAB, query, lambda _: True, after=after)
+    return await hub.follow(LAB, query, None, after=after)
 
 
 def ids(sent: bytes) -> list[int]:
@@ -36,8 +37,13 @@ async def read(reader: Reader, events: int) -> list[int]:
             if sent := await reader.read():
                 found += ids(sent)
             else:
-                await reader.wait()
+                await wait(reader)
     return found
+
+
+async def wait(reader: Reader) -> None:
+    if (news := reader.news()) is not None:
+        await news
 
 
 def test_a_reader_is_told_what_was_written_and_then_what_is_being_written(store: Store) -> None:
@@ -114,6 +120,29 @@ def test_a_reader_that_was_slow_is_served_from_the_ledger(
     asyncio.run(story())
 
 
+def test_a_reader_that_comes_after_nobody_read_for_long_misses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "RING", 4)
+
+    async def story() -> None:
+        hub = Hub(store)
+        first = await start(hub, after=0)
+        await commit(store, 1)
+        assert await read(first, 1) == [1]
+        await commit(store, 2)
+        assert await read(first, 1) == [2]
+        first.leave()
+        await commit(store, *range(3, 21))
+
+        for after in range(20):
+            reader = await start(hub, after)
+            assert await read(reader, 20 - after) == list(range(after + 1, 21))
+            reader.leave()
+
+    asyncio.run(story())
+
+
 def test_a_filter_means_the_same_in_the_past_and_in_the_present(store: Store) -> None:
     async def story() -> None:
         hub = Hub(store)
@@ -160,6 +189,51 @@ def test_a_position_the_ledger_never_reached_is_answered_by_where_it_goes_on(
     asyncio.run(story())
 
 
+async def seal(store: Store, up_to: int) -> None:
+    """Let go of the first events, as a sealed segment does."""
+    growing = Growing(Head())
+    for event in await store.events(LAB, EventQuery(limit=up_to)):
+        growing.add(event.body)
+    await store.seal(LAB, growing.head(), Change())
+
+
+def test_a_position_that_was_sealed_away_is_answered_by_the_oldest_there_is(store: Store) -> None:
+    async def story() -> None:
+        await commit(store, *range(1, 7))
+        await seal(store, 4)
+        hub = Hub(store)
+        reader, exact = await start(hub, after=2), await start(hub, after=4)
+
+        assert await reader.read() == b'event: reset\ndata: {"oldest":5,"newest":6}\n\n'
+        assert await read(reader, 2) == [5, 6]
+        assert await read(exact, 2) == [5, 6]
+        reader.leave()
+        exact.leave()
+
+    asyncio.run(story())
+
+
+def test_a_slow_reader_is_told_when_what_it_wanted_was_sealed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "RING", 2)
+
+    async def story() -> None:
+        hub = Hub(store)
+        slow, quick = await start(hub, after=0), await start(hub, after=0)
+        for n in range(1, 7):
+            await commit(store, n)
+            assert await read(quick, 1) == [n]
+        await seal(store, 4)
+
+        assert await slow.read() == b'event: reset\ndata: {"oldest":5,"newest":6}\n\n'
+        assert await read(slow, 2) == [5, 6]
+        slow.leave()
+        quick.leave()
+
+    asyncio.run(story())
+
+
 def test_events_that_another_process_wrote_are_found_without_being_told(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +259,7 @@ def test_closing_the_hub_ends_those_who_wait_and_those_who_come_later(store: Sto
         asyncio.get_running_loop().call_soon(hub.close)
 
         async with asyncio.timeout(10):
-            await waiting.wait()
+            await wait(waiting)
         late = await start(hub, after=None)
         assert waiting.closed
         assert late.closed
@@ -201,7 +275,7 @@ def test_a_wake_that_comes_before_the_wait_is_not_lost(store: Store) -> None:
         reader.wake()
 
         async with asyncio.timeout(10):
-            await reader.wait()
+            await wait(reader)
         reader.leave()
 
     asyncio.run(story())
@@ -213,7 +287,7 @@ def test_frames_are_one_data_line_of_the_stored_bytes(store: Store) -> None:
         reader = await start(Hub(store), after=0)
         async with asyncio.timeout(10):
             while not (sent := await reader.read()):
-                await reader.wait()
+                await wait(reader)
         reader.leave()
         [event] = await store.events(LAB, EventQuery())
         return sent, event.body

@@ -26,6 +26,7 @@ STATUS: dict[type[errors.ClusterraError], int] = {
     errors.Refused: 422,
     errors.Unreachable: 503,
     errors.Unanswered: 504,
+    errors.Busy: 429,
 }
 
 TYPE = "https://clusterra.dev/problems/"
@@ -91,7 +92,7 @@ async def _parameters(_: Request, error: Exception) -> Response:
     )
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
+async def unexpected(request: Request, error: Exception) -> Response:
     log.error("request.failed", path=request.url.path, exc_info=error)
     return respond(
         errors.ClusterraError(
@@ -106,4 +107,4 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.ClusterraError, _ours)
     app.add_exception_handler(HTTPException, _framework)
     app.add_exception_handler(RequestValidationError, _parameters)
-    app.add_exception_handler(Exception, _unexpected)
+    app.add_exception_handler(Exception, unexpected)

@@ -5,7 +5,7 @@ that matters here is between *not asked* and *asked, and no answer*: only after
 the second may an act have happened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
@@ -81,6 +81,32 @@ class Connection:
             response = self._ask(method, path, body, sent)
         self._used = True
         return self._read(response)
+
+    def lines(
+        self, path: str, headers: Mapping[str, str] | None = None, *, silence: float
+    ) -> Iterator[bytes]:
+        """Ask for an answer that goes on, and yield its lines as they come.
+
+        On a connection of its own. It ends when the server ends the answer; it raises
+        Unanswered when the connection breaks, or is silent for `silence` seconds.
+        """
+        own = Connection(self.url, timeout=silence)
+        try:
+            response = own._ask("GET", path, None, self._headers | dict(headers or {}))
+            if response.status != 200:
+                own._read(response)
+            while line := own._line(response):
+                yield line.rstrip(b"\r\n")
+        finally:
+            own.close()
+
+    def _line(self, response: HTTPResponse) -> bytes:
+        try:
+            return response.readline()
+        except TimeoutError:
+            raise self._silent(f"has said nothing for {self._timeout:.0f} s") from None
+        except (OSError, HTTPException):
+            raise self._silent("broke off") from None
 
     def _ask(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]

@@ -10,7 +10,7 @@ HTTP is not in here; `api/sse.py` is a reader's way out.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -49,16 +49,19 @@ class Hub:
             feed.look()
 
     async def follow(
-        self, cluster: str, query: EventQuery, allowed: Allowed, *, after: int | None
+        self, cluster: str, query: EventQuery, allowed: Allowed | None, *, after: int | None
     ) -> "Reader":
-        """Start a reader after a position, or at the present; `query` says what it wants to see.
+        """Start a reader after a position, or at the present.
+
+        `query` says what it wants to see, `allowed` what it may; None is everything.
 
         A position that is not in the ledger (sealed, or never reached) is `lost`: the
         first thing the reader reads is where it goes on.
         """
         oldest = await self._store.oldest(cluster)
         newest = (await self._store.head(cluster)).size
-        feed = self._feeds.setdefault(cluster, _Feed(cluster, self._store))
+        if (feed := self._feeds.get(cluster)) is None:
+            feed = self._feeds[cluster] = _Feed(cluster, self._store)
         position = newest if after is None else after
         reader = Reader(feed, query, allowed, position=position)
         if not oldest - 1 <= position <= newest:
@@ -92,14 +95,16 @@ class _Feed:
         self.first = 1
         self.newest = 0
         """The ring holds `first` to `newest`; nothing when they have crossed."""
-        self._ring: list[_Frame | None] = [None] * RING
+        self.before = -1
+        self.latest = b""
+        """The frames that came last, together, and the position before them."""
+        self._ring: dict[int, _Frame] = {}
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def at(self, seq: int) -> _Frame:
-        held = self._ring[seq % RING]
-        assert held is not None, seq
-        return held
+    def held(self, first: int, last: int) -> list[_Frame]:
+        """Return the frames from `first` to `last`, all of which the ring holds."""
+        return [self._ring[seq] for seq in range(first, last + 1)]
 
     def look(self) -> None:
         self._news.set()
@@ -109,7 +114,8 @@ class _Feed:
         if self._task is None:
             if newest - self.newest > RING:
                 # Nobody has read for a while; older events are the ledger's to tell.
-                self.first, self.newest = newest + 1, newest
+                self._forget_before(newest + 1)
+                self.newest, self.before = newest, -1
             self._task = asyncio.create_task(self._run(), name=f"follow {self.cluster}")
 
     def leave(self, reader: "Reader") -> None:
@@ -117,6 +123,21 @@ class _Feed:
         if not self.readers and self._task is not None:
             self._task.cancel()
             self._task = None
+
+    def _note_latest(self, before: int, events: Sequence[Event]) -> None:
+        if events[0].seq == before + 1 and len(events) <= PAGE:
+            self.before = before
+            self.latest = b"".join([self._ring[event.seq].sent for event in events])
+        else:
+            self.before, self.latest = -1, b""
+
+    def _forget_before(self, first: int) -> None:
+        if first > self.newest:
+            self._ring.clear()
+        else:
+            for seq in range(self.first, first):
+                del self._ring[seq]
+        self.first = first
 
     async def _run(self) -> None:
         while True:
@@ -126,7 +147,8 @@ class _Feed:
             except Exception:
                 log.exception("follow.cannot_read", cluster=self.cluster)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), ELSEWHERE)
+                async with asyncio.timeout(ELSEWHERE):
+                    await self._news.wait()
 
     async def _catch_up(self) -> None:
         while True:
@@ -135,12 +157,12 @@ class _Feed:
             if not events:
                 return
             if events[0].seq != self.newest + 1:
-                self.first = events[0].seq
+                self._forget_before(events[0].seq)
             for event in events:
-                held = _Frame(replace(event, body=b""), frame(event))
-                self._ring[event.seq % RING] = held
+                self._ring[event.seq] = _Frame(replace(event, body=b""), frame(event))
+            self._note_latest(self.newest, events)
             self.newest = events[-1].seq
-            self.first = max(self.first, self.newest - RING + 1)
+            self._forget_before(max(self.first, self.newest - RING + 1))
             for reader in self.readers:
                 reader.wake()
             if len(events) < RING:
@@ -150,16 +172,20 @@ class _Feed:
 class Reader:
     """Somebody who follows: a position, and what they may and want to see."""
 
-    def __init__(self, feed: _Feed, query: EventQuery, allowed: Allowed, *, position: int) -> None:
+    def __init__(
+        self, feed: _Feed, query: EventQuery, allowed: Allowed | None, *, position: int
+    ) -> None:
         self.position = position
         """Everything up to here has been read."""
         self.closed = False
         self._feed = feed
         self._query = replace(query, after=0)
         self._allowed = allowed
+        self._takes_all = allowed is None and self._query == EventQuery(limit=query.limit)
         self._lost = b""
         self._nudged = False
-        self._waiting: asyncio.Future[None] | None = None
+        self._news: asyncio.Future[None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     def restart(self, oldest: int, newest: int) -> None:
         self.position = oldest - 1
@@ -167,26 +193,36 @@ class Reader:
 
     async def read(self) -> bytes:
         """Return the next frames, or nothing when there are none yet."""
+        while (sent := self.ready()) is None:
+            if sent := await self._from_ledger():
+                break
+        return sent
+
+    def ready(self) -> bytes | None:
+        """Return the next frames if they are at hand; None if they have to be `read`."""
+        feed = self._feed
+        if self.position == feed.before and self._takes_all and not self._lost:
+            # Where everybody stands who keeps up: nothing is left to do for each of them.
+            self.position = feed.newest
+            return feed.latest
         if self._lost:
             lost, self._lost = self._lost, b""
             return lost
-        feed = self._feed
         while self.position < feed.newest:
-            held = self.position + 1 >= feed.first
-            if sent := self._from_ring() if held else await self._from_ledger():
+            if self.position + 1 < feed.first:
+                return None
+            if sent := self._from_ring():
                 return sent
         return b""
 
     def _from_ring(self) -> bytes:
-        feed = self._feed
-        last = min(self.position + PAGE, feed.newest)
-        frames = [feed.at(seq) for seq in range(self.position + 1, last + 1)]
+        last = min(self.position + PAGE, self._feed.newest)
+        held = self._feed.held(self.position + 1, last)
         self.position = last
-        return b"".join(
-            each.sent
-            for each in frames
-            if matches(each.event, self._query) and self._allowed(each.event)
-        )
+        return b"".join([each.sent for each in held if self._takes(each.event)])
+
+    def _takes(self, event: Event) -> bool:
+        return matches(event, self._query) and (self._allowed is None or self._allowed(event))
 
     async def _from_ledger(self) -> bytes:
         feed, newest = self._feed, self._feed.newest
@@ -202,23 +238,21 @@ class Reader:
         else:
             # No more of them up to where the ledger reached before we asked.
             self.position = max(newest, events[-1].seq if events else 0)
-        return b"".join(frame(event) for event in events if self._allowed(event))
+        return b"".join([frame(event) for event in events if self._takes(event)])
 
-    async def wait(self) -> None:
-        """Return when there may be something to read, or `wake` was called."""
-        if not (self._nudged or self.closed or self._feed.newest > self.position):
-            self._waiting = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiting
-            finally:
-                self._waiting = None
-        self._nudged = False
+    def news(self) -> "asyncio.Future[None] | None":
+        """Return what to wait for when there is nothing to read; None if there is, or may be."""
+        if self._nudged or self.closed or self._feed.newest > self.position:
+            self._nudged = False
+            return None
+        self._news = self._loop.create_future()
+        return self._news
 
     def wake(self) -> None:
-        if self._waiting is None:
+        if self._news is None or self._news.done():
             self._nudged = True
-        elif not self._waiting.done():
-            self._waiting.set_result(None)
+        else:
+            self._news.set_result(None)
 
     def close(self) -> None:
         """Have whoever reads for this one stop."""

@@ -61,11 +61,11 @@ def _condition(term: Term, name: str, binds: Binds) -> str:
         return f"{column} {term.op.value} :{names[0]}"
     globs = [each for each in names if "*" in str(binds[each])]
     plain = [f":{each}" for each in names if each not in globs]
-    binds.update({each: _glob(binds[each]) for each in globs})
+    binds.update({each: glob(binds[each]) for each in globs})
     arms = [f"{column} in ({', '.join(plain)})", *(f"{column} glob :{each}" for each in globs)]
     return f"({' or '.join(arms)})"
 
 
-def _glob(text: str) -> str:
+def glob(text: str) -> str:
     """Only `*` is special to us; `?` and `[` stand for themselves."""
     return "".join(f"[{char}]" if char in "[?" else char for char in text)

@@ -32,6 +32,10 @@ async def readyz(request: Request) -> Response:
     }
     if waiting:
         return body.json({"status": "waiting", "clusters": waiting}, 503, {"retry-after": "1"})
+    held = {id: ledger.why_held for id, ledger in plane.ledgers.items() if ledger.why_held}
+    if held:
+        # Ready all the same: everything can be read, and only the ledgers named take nothing more.
+        return body.json({"status": "ready", "ledgers_held": held})
     return body.json({"status": "ready"})
 
 

@@ -10,6 +10,7 @@ transaction that appends.
     root       = RFC 6962's Merkle tree hash over the leaves
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -75,3 +76,21 @@ class Growing:
 
     def head(self) -> Head:
         return Head(size=self.size, chain=self.chain, peaks=tuple(self._peaks))
+
+
+def roots(head: Head, leaves: Iterable[bytes], sizes: Collection[int]) -> dict[int, bytes]:
+    """Return the Merkle roots at some sizes, from a head on, over the hashes of what follows."""
+    found: dict[int, bytes] = {}
+    peaks, size = list(head.peaks), head.size
+    if size in sizes:
+        found[size] = head.root
+    for leaf in leaves:
+        node, bits = leaf, size
+        while bits & 1:
+            node = sha256(b"\x01" + peaks.pop() + node).digest()
+            bits >>= 1
+        peaks.append(node)
+        size += 1
+        if size in sizes:
+            found[size] = Head(size=size, peaks=tuple(peaks)).root
+    return found
