@@ -3,11 +3,12 @@
 
 PY := .venv/bin/python
 
-.PHONY: help setup dev up down test check fast e2e bench format lock docs clean
+.PHONY: help setup dev up down test check fast e2e faults bench format lock docs clean
 
 help:
 	@echo "make up       a real Slurm with Clusterra in front of it, on this machine"
 	@echo "make test     every test (make check: the fast ones, with format, lint, types; under a minute)"
+	@echo "make faults   the ledger killed six hundred times, at every moment that has a name"
 	@echo "make bench    the figures, each beside its raw part   [ONLY=name]"
 	@echo "make setup    just the Python environment, in .venv"
 	@echo "make docs     write the generated reference pages and openapi.json again"
@@ -43,6 +44,9 @@ e2e: dev
 	@tools/e2e $(ARGS)
 
 test: check e2e
+
+faults: dev
+	@CLUSTERRA_KILLS=600 $(PY) -m pytest -q tests/faults $(ARGS)
 
 bench: dev
 	@$(PY) -m bench $(ONLY)

@@ -12,7 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.figure import Figure, Row
-from bench.figures import decode, listing, memory, start, submit, terminal, viewers
+from bench.figures import (
+    decode,
+    ingest,
+    ledger,
+    listing,
+    live,
+    memory,
+    start,
+    streams,
+    submit,
+    terminal,
+    viewers,
+)
 from bench.processes import stoppable
 from bench.stage import Stage
 
@@ -22,15 +34,21 @@ REPORT = Path(__file__).with_name("report.json")
 # root file system, which keeps the whole machine busy, comes last.
 FIGURES = (
     Figure(rows=("decode",), measure=decode.decode),
+    Figure(rows=("ledger-chain", "ledger-verify"), measure=ledger.chain),
+    Figure(rows=("array-10k",), measure=ledger.array),
     Figure(rows=("memory-50k", "memory-first-sync", "first-sync"), measure=memory.memory),
     Figure(rows=("list-page", "list-bytes"), measure=listing.first_page),
     Figure(rows=("search",), measure=listing.search),
     Figure(rows=("viewers",), measure=viewers.viewers),
     Figure(rows=("cli-list",), measure=terminal.cli_list),
     Figure(rows=("idle-bytes",), measure=viewers.idle),
+    Figure(rows=("sse-1000",), measure=streams.streams),
     Figure(rows=("up-warm",), measure=start.warm),
     Figure(rows=("submit-latency",), measure=submit.latency),
     Figure(rows=("submit-throughput",), measure=submit.throughput),
+    Figure(rows=("state-to-stream",), measure=live.live),
+    Figure(rows=("hook",), measure=ingest.hook),
+    Figure(rows=("ingest-noop", "ingest-group"), measure=ingest.ingest),
     Figure(rows=("up-first",), measure=start.first),
 )
 NAMES = tuple(name for figure in FIGURES for name in figure.rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.memory import ManualClock, MemoryStore
 from clusterra.adapters.memory_slurm import MemorySlurm
+from clusterra.control.link import Linked
 from clusterra.control.observe import Observer
 from clusterra.control.site import Site
 from clusterra.core.budget import Budget
@@ -13,7 +14,7 @@ from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Output, Store
 from clusterra.settings import Settings
-from clusterra.wiring import Plane, make_plane
+from clusterra.wiring import Plane, make_plane, make_recorder
 from tests.builders import NOON
 
 LAB = "cluslab1"
@@ -51,6 +52,8 @@ class World:
             logs=self.logs,
             user="ana",
             account="lab",
+            recorder=make_recorder(LAB, store=self.store, clock=self.clock, logs=self.logs),
+            linked=Linked(cluster=LAB, store=self.store, clock=self.clock),
             budget=Budget(self.calls_per_minute),
             wake=self._wake,
         )

@@ -1,23 +1,38 @@
 """Write the generated pages again: openapi.json and docs/reference/. `make docs` runs this."""
 
-import ast
 import dataclasses
-import inspect
 import json
 import typing
+from datetime import datetime
 from pathlib import Path
 
 from clusterra import settings
 from clusterra.api.app import describe
+from clusterra.api.catalogue import asyncapi, bundle, documented
 from clusterra.api.problems import status_of
 from clusterra.cli.reference import reference as cli_page
 from clusterra.core import errors
+from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.events.fact import Fact
+from clusterra.wire.events import EventView
 
 ROOT = Path(__file__).parents[1]
 
 
 def openapi() -> str:
-    return json.dumps(describe().openapi(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return _json(describe().openapi())
+
+
+def asyncapi_document() -> str:
+    return _json(asyncapi())
+
+
+def event_schemas() -> str:
+    return _json(bundle())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def settings_page() -> str:
@@ -32,6 +47,7 @@ def settings_page() -> str:
     for title, kind in (
         ("[server]", settings.ServerSettings),
         ("[slurm]", settings.SlurmSettings),
+        ("[ledger]", settings.LedgerSettings),
         ("[[clusters]]", settings.ClusterSettings),
         ("[clusters.embedded]", settings.EmbeddedSettings),
     ):
@@ -49,21 +65,6 @@ def default(field: "dataclasses.Field[object]") -> str:
     if field.default is None or field.default == "":
         return "–"
     return f"`{field.default}`"
-
-
-def documented(kind: type) -> dict[str, str]:
-    """Read the sentence under each field of a class."""
-    body = ast.parse(inspect.getsource(kind)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    said: dict[str, str] = {}
-    name = ""
-    for node in body.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            name = node.target.id
-            said[name] = ""
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and name:
-            said[name] = " ".join(str(node.value.value).split())
-    return said
 
 
 def errors_page() -> str:
@@ -105,11 +106,96 @@ def _tree() -> typing.Iterator[tuple[str, str]]:
             yield name, meaning.strip()
 
 
+SECTIONS = {
+    "job": "Jobs",
+    "node": "Nodes",
+    "fleet": "Fleet",
+    "cluster": "Clusters",
+    "user": "People",
+    "admin": "Administration",
+    "collector": "Collector",
+}
+
+EVENTS_INTRO = """\
+# Events
+
+*Made from `core/events/catalogue.py` by `make docs`; edit the catalogue, not this page.*
+
+Everything that happens on a cluster is one event in its ledger: once, in order, for ever. Read it by the
+page (`GET /v1/clusters/{id}/events`), as it happens (`…/events/stream`, Server-Sent Events), for one job
+(`…/jobs/{job_id}/events`), or in the terminal: `clusterra events list`, `clusterra events follow`,
+`clusterra jobs timeline 41`. The schemas are in [events.schema.json](events.schema.json), the stream in
+[asyncapi.json](asyncapi.json), the webhooks in [openapi.json](../../openapi.json).
+
+An event holds facts about work and never the work itself: no script, no environment value, no output.
+
+## Envelope
+
+An event is a [CloudEvents 1.0](https://cloudevents.io) document that is also a
+[Standard Webhooks](https://www.standardwebhooks.com) body.
+
+| attribute | what it is |
+|---|---|
+"""
+
+
+def events_page() -> str:
+    said = documented(EventView)
+    lines = [EVENTS_INTRO + "\n".join(f"| `{name}` | {text} |" for name, text in said.items()), ""]
+    for prefix, title in SECTIONS.items():
+        kinds = [kind for name, kind in CATALOGUE.items() if name.startswith(f"{prefix}.")]
+        lines += [f"## {title}", "", *_kinds_table(kinds), "", *_fields_table(kinds), ""]
+    return "\n".join(lines)
+
+
+def _kinds_table(kinds: list[type[Fact]]) -> list[str]:
+    shared = _shared(kinds)
+    rows = ["| type | what happened | its `data` |", "|---|---|---|"]
+    for kind in kinds:
+        own = [f"`{name}`" for name in _fields(kind) if name not in shared or len(kinds) == 1]
+        more = ", ".join(own) or "–"
+        rows.append(f"| `{kind.type}` | {' '.join((kind.__doc__ or '').split())} | {more} |")
+    if shared and len(kinds) > 1:
+        rows += ["", f"Each also has {', '.join(f'`{name}`' for name in shared)}."]
+    return rows
+
+
+def _fields_table(kinds: list[type[Fact]]) -> list[str]:
+    told: dict[str, str] = {}
+    for kind in kinds:
+        said = documented(kind)
+        for name, hint in _fields(kind).items():
+            words = f"| `{name}` | {hint} | {said[name]} |"
+            told.setdefault(name, words)
+    return ["| field | type | what it is |", "|---|---|---|", *told.values()]
+
+
+def _shared(kinds: list[type[Fact]]) -> list[str]:
+    return [name for name in _fields(kinds[0]) if all(name in _fields(kind) for kind in kinds)]
+
+
+def _fields(kind: type[Fact]) -> dict[str, str]:
+    hints = typing.get_type_hints(kind)
+    return {
+        field.name: _type_words(hints[field.name])
+        for field in dataclasses.fields(kind)  # type: ignore[arg-type]  # facts are dataclasses
+    }
+
+
+def _type_words(hint: object) -> str:
+    words = {int: "number", str: "text", bool: "true or false", datetime: "moment"}
+    parts = typing.get_args(hint) or (hint,)
+    return " or ".join("null" if part is type(None) else words[part] for part in parts)
+
+
 PAGES = {
     "openapi.json": openapi,
     "docs/reference/settings.md": settings_page,
     "docs/reference/errors.md": errors_page,
     "docs/reference/cli.md": cli_page,
+    "docs/reference/events.md": events_page,
+    "docs/reference/events.schema.json": event_schemas,
+    "docs/reference/asyncapi.json": asyncapi_document,
 }
 
 

@@ -4,14 +4,16 @@ Each protocol states promises. `tests/contracts` holds every adapter to them,
 the in-memory ones included, so a test that passes in memory means something.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node, Partition, SlurmInfo
-from clusterra.core.events.event import Event
+from clusterra.core.errors import ClusterraError
+from clusterra.core.events.chain import Head
+from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import Page, Query
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
@@ -32,21 +34,59 @@ class Store(Protocol):
         """Return the record, or `default` at version 0. Sees every commit that has returned."""
         ...
 
+    async def list(self, kind: Kind[T], prefix: str = "") -> Sequence[Record[T]]:
+        """Return every record of a kind whose id begins so, ordered by id."""
+        ...
+
     async def commit(self, cluster: str, change: Change) -> int:
         """Apply all of `change` and return the cluster's latest sequence number.
 
         Raises Conflict, and applies nothing, if any record has moved on from
-        the version it was read at. Sequence numbers have no gaps. When this
-        returns, the change survives the death of the process and the machine.
+        the version it was read at. Sequence numbers have no gaps, and an event
+        whose id the ledger has is not written again. When this returns, the
+        change survives the death of the process and the machine.
         """
         ...
 
-    async def events(
-        self, cluster: str, *, after: int = 0, limit: int = 100
-    ) -> Sequence[Event]: ...
+    async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
+        """Return the events that match, oldest first; at most `query.limit`."""
+        ...
+
+    async def head(self, cluster: str) -> Head:
+        """Return how far the ledger reaches, and what it hashes to."""
+        ...
+
+    async def oldest(self, cluster: str) -> int:
+        """Return the first sequence number that can still be read; older ones are sealed."""
+        ...
+
+    async def cut(self, cluster: str) -> Head:
+        """Return the head where the sealed part ends: what the oldest readable event follows."""
+        ...
+
+    async def seal(self, cluster: str, cut: Head, change: Change) -> None:
+        """Apply `change` and let go of the events up to `cut`, together.
+
+        Raises Conflict, and does nothing, if the ledger was sealed further already or did
+        not hash to `cut` there. The ids of what went are remembered, so that it does not
+        come again.
+        """
+        ...
+
+    def hold(self, cluster: str, why: ClusterraError) -> None:
+        """From now on refuse, with this error, whatever would add to this ledger."""
+        ...
+
+    def watch(self, told: Callable[[str, int], None]) -> None:
+        """Call `told(cluster, head)` on the event loop after every commit that wrote events."""
+        ...
 
     async def job(self, cluster: str, id: int) -> Job | None:
         """Return the newest job that had this id."""
+        ...
+
+    async def jobs_by_id(self, cluster: str, ids: Collection[int]) -> Mapping[int, Job]:
+        """Return the newest job of each id that there is."""
         ...
 
     async def run(self, cluster: str, run_id: str) -> Job | None:
@@ -172,4 +212,46 @@ class Logs(Protocol):
         end. Never follows a link out of the job's own files. Raises Refused where
         output cannot be reached from here.
         """
+        ...
+
+
+class Signer(Protocol):
+    """Who signs checkpoints."""
+
+    @property
+    def public(self) -> bytes:
+        """The public half of its Ed25519 key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes: ...
+
+
+class Archive(Protocol):
+    """An append-only place outside the store: what a store that was altered is held to."""
+
+    async def add(self, cluster: str, checkpoint: str) -> None:
+        """Add a signed checkpoint after the others. When this returns, it survives the machine."""
+        ...
+
+    def checkpoints(self, cluster: str) -> AsyncIterator[str]:
+        """Stream every checkpoint that was added, oldest first."""
+        ...
+
+    async def newest(self, cluster: str) -> str | None:
+        """Return the checkpoint that was added last."""
+        ...
+
+    async def keep(self, cluster: str, first: int, lines: AsyncIterator[bytes]) -> None:
+        """Keep the segment of the ledger that begins with event `first`: all of it or nothing.
+
+        A segment that begins there already is replaced.
+        """
+        ...
+
+    async def segments(self, cluster: str) -> Sequence[int]:
+        """Return the first event of every segment, oldest first."""
+        ...
+
+    def segment(self, cluster: str, first: int) -> AsyncIterator[bytes]:
+        """Stream a segment as it was kept."""
         ...

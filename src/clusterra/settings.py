@@ -72,6 +72,9 @@ class EmbeddedSettings:
     largest_memory_mib: int = 0
     """Memory of the largest node there can ever be. 0 is not known."""
 
+    started_at: int = 0
+    """When the cluster was last started, in seconds since 1970. 0 tells nobody."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
@@ -99,13 +102,35 @@ class ClusterSettings:
     home: str = "/home/{user}"
     """Where people's home directories are on that cluster."""
 
+    collector_key: Path | None = None
+    """File with the key that this cluster's collector shows; made if it is missing.
+    `keys/<id>.key` in the state directory if left out."""
+
     embedded: EmbeddedSettings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerSettings:
+    archive: Path | None = None
+    """Directory outside the database for signed checkpoints and sealed segments; best on another
+    disk. `ledger` in the state directory if left out."""
+
+    key: Path | None = None
+    """File with the key that signs checkpoints; made if it is missing. `ledger.key` in the state
+    directory if left out."""
+
+    keep_days: int = 0
+    """How long events stay in the database before they are sealed into the archive. 0 is for ever."""
+
+    segment_events: int = 10_000
+    """Most events in one sealed segment, unless more were signed at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
+    ledger: LedgerSettings = field(default_factory=LedgerSettings)
     clusters: tuple[ClusterSettings, ...] = ()
 
 
@@ -122,7 +147,11 @@ def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
         raise Invalid(
             f"The settings file {file} is not TOML: {error}.", hint="Mend that line and try again."
         ) from None
-    for name, section in (("server", ServerSettings), ("slurm", SlurmSettings)):
+    for name, section in (
+        ("server", ServerSettings),
+        ("slurm", SlurmSettings),
+        ("ledger", LedgerSettings),
+    ):
         for key in dataclasses.fields(section):
             variable = f"CLUSTERRA_{name}_{key.name}".upper()
             if variable in environ:

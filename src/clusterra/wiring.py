@@ -2,27 +2,42 @@
 
 import getpass
 import os
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
+import structlog
+
+from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.ledger_key import LedgerKey, open_key
 from clusterra.adapters.logins_local import LocalLogins
 from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
+from clusterra.adapters.memory_archive import MemoryArchive
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.control.acts import Acts
+from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.follow import Hub
+from clusterra.control.hear import Inbox
+from clusterra.control.link import Linked
+from clusterra.control.record import Recorder
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
-from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.errors import ClusterraError, Invalid, NotFound, Refused
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.fit import Largest
-from clusterra.ports import Clock, Store
+from clusterra.ports import Archive, Clock, Logs, Signer, Store
 from clusterra.settings import ClusterSettings, Settings
+
+log = structlog.get_logger()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,8 +49,15 @@ class Plane:
     clock: Clock
     sites: dict[str, Site]
     submitters: dict[str, Submitter]
+    inboxes: dict[str, Inbox]
+    hub: Hub
+    ledgers: dict[str, Checkpointer]
+    archive: Archive
     token: str
     """The admin's."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """What each cluster's collector shows, by cluster; one without a key is heard from nobody."""
 
     def site(self, id: str) -> Site:
         try:
@@ -49,8 +71,20 @@ class Plane:
 
 
 def make_plane(
-    settings: Settings, *, store: Store, clock: Clock, sites: list[Site], token: str
+    settings: Settings,
+    *,
+    store: Store,
+    clock: Clock,
+    sites: list[Site],
+    token: str,
+    keys: Mapping[str, str] | None = None,
+    archive: Archive | None = None,
+    signer: Signer | None = None,
 ) -> Plane:
+    """Put a plane together. Without an archive and a key it has some that last as long as it."""
+    archive = archive or MemoryArchive()
+    signer = signer or LedgerKey(os.urandom(32))
+
     def new_run_id() -> str:
         return uuid7(clock.now(), os.urandom(10))
 
@@ -63,7 +97,17 @@ def make_plane(
             site.cluster.id: Submitter(site=site, store=store, clock=clock, new_run_id=new_run_id)
             for site in sites
         },
+        inboxes={site.cluster.id: Inbox(site=site, store=store, clock=clock) for site in sites},
+        hub=Hub(store),
+        ledgers={
+            site.cluster.id: Checkpointer(
+                cluster=site.cluster.id, store=store, archive=archive, signer=signer, clock=clock
+            )
+            for site in sites
+        },
+        archive=archive,
         token=token,
+        keys=keys or {},
     )
 
 
@@ -73,26 +117,70 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
     state = settings.server.state
     clock = SystemClock()
     store = SqliteStore(state / "clusterra.db")
-    sites = [_site(each, settings, clock) for each in settings.clusters]
+    sites = [_site(each, settings, store=store, clock=clock) for each in settings.clusters]
     plane = make_plane(
         settings,
         store=store,
         clock=clock,
         sites=sites,
         token=read_token(settings.server.token or state / "token"),
+        keys={each.id: _collector_key(each, state) for each in settings.clusters},
+        archive=LocalArchive(settings.ledger.archive or state / "ledger"),
+        signer=open_key(settings.ledger.key or state / "ledger.key"),
     )
     try:
+        for id, ledger in plane.ledgers.items():
+            await ledger.open()
+            if ledger.why_held:
+                log.error("ledger.held", cluster=id, why=ledger.why_held)
+                plane.sites[id].sky.why_not = ledger.why_held
+        await _tell_of_starts(settings, sites)
         yield plane
     finally:
+        await _tell_of_stops(settings, sites)
         for submitter in plane.submitters.values():
             await submitter.settle()
+        for ledger in plane.ledgers.values():
+            await _signed(ledger)
         for site in sites:
             await site.slurm.close()
         store.close()
 
 
-def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
+async def _tell_of_starts(settings: Settings, sites: list[Site]) -> None:
+    for each, site in zip(settings.clusters, sites, strict=True):
+        if each.embedded and each.embedded.started_at:
+            at = datetime.fromtimestamp(each.embedded.started_at, UTC)
+            await _told(site.linked.started(at))
+
+
+async def _tell_of_stops(settings: Settings, sites: list[Site]) -> None:
+    # Only a stop that was asked for comes this far; a crash is no event but the gap it leaves.
+    for each, site in zip(settings.clusters, sites, strict=True):
+        if each.embedded and each.embedded.started_at:
+            await _told(site.linked.stopped())
+
+
+async def _told(telling: Awaitable[None]) -> None:
+    try:
+        await telling
+    except Refused as error:
+        # A ledger that takes nothing is shown and complained of elsewhere; it stops nobody
+        # from starting, and reading.
+        log.warning("ledger.not_told", why=error.detail)
+
+
+async def _signed(ledger: Checkpointer) -> None:
+    try:
+        await ledger.sign()
+    except ClusterraError as error:
+        # The next start signs what this one could not.
+        log.warning("ledger.not_signed", cluster=ledger.cluster, why=error.detail)
+
+
+def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clock) -> Site:
     embedded = each.embedded
+    logs = LocalLogs(embedded.root) if embedded else RemoteLogs()
     user = each.user or getpass.getuser()
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),
@@ -107,14 +195,21 @@ def _site(each: ClusterSettings, settings: Settings, clock: Clock) -> Site:
         logins=LocalLogins(embedded.root, single_user=user if embedded.single_user else "")
         if embedded
         else RemoteLogins(each.home),
-        logs=LocalLogs(embedded.root) if embedded else RemoteLogs(),
+        logs=logs,
         user=user,
+        recorder=make_recorder(each.id, store=store, clock=clock, logs=logs),
+        linked=Linked(cluster=each.id, store=store, clock=clock),
         budget=Budget(settings.slurm.max_calls_per_minute),
         account=each.account,
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
         if embedded and embedded.largest_cpus
         else None,
     )
+
+
+def make_recorder(cluster: str, *, store: Store, clock: Clock, logs: Logs) -> Recorder:
+    acts = Acts(cluster=cluster, store=store, clock=clock)
+    return Recorder(cluster=cluster, store=store, clock=clock, acts=acts, logs=logs)
 
 
 def _read_key(path: Path) -> bytes:
@@ -125,6 +220,29 @@ def _read_key(path: Path) -> bytes:
             f"Slurm's JWT key {path} cannot be read: {error.strerror}.",
             hint="Copy jwt_hs256.key from the slurmctld host, readable for this user only.",
         ) from None
+
+
+def _collector_key(each: ClusterSettings, state: Path) -> str:
+    """Return what this cluster's collector shows; the first time, make it."""
+    path = each.collector_key or state / "keys" / f"{each.id}.key"
+    try:
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = path.with_name(f".{path.name}")
+            beside.touch(mode=0o600)
+            beside.write_text(secrets.token_urlsafe(32) + "\n")
+            beside.replace(path)
+        key = path.read_text().strip()
+    except OSError as error:
+        raise Invalid(
+            f"The collector's key {path} cannot be read or made: {error.strerror}.",
+            hint="Mend its permissions, or name another file with clusters.collector_key.",
+        ) from None
+    if not key:
+        raise Invalid(
+            f"The collector's key {path} is empty.", hint="Delete the file; a new one is made."
+        )
+    return key
 
 
 def read_token(path: Path) -> str:

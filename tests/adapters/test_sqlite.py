@@ -12,23 +12,22 @@ import pytest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import Refused
-from clusterra.core.events.event import Draft
-from tests.builders import NOON, a_job
-
-HELLO = Draft(type="cluster.connected", at=NOON, actor="system:test", data={})
+from clusterra.core.events.event import EventQuery
+from tests.builders import a_job
+from tests.ledger import a_draft
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.core.change import Change
-from tests.adapters.test_sqlite import HELLO
 from tests.builders import a_job
+from tests.ledger import a_draft
 
 async def write(store, lane):
     for number in range(10**9):
         job = a_job(number * 10 + lane + 1)
-        head = await store.commit("lab", Change(events=[HELLO], jobs=[job]))
+        head = await store.commit("lab", Change(events=[a_draft(job.id)], jobs=[job]))
         print(head, job.id, flush=True)
 
 async def main():
@@ -58,7 +57,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, after: int) -> No
 
     async def story() -> None:
         store = SqliteStore(path)
-        events = await store.events("lab", limit=10**6)
+        events = await store.events("lab", EventQuery(limit=10**6))
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert len(events) >= max(head for head, _ in acknowledged)
         for _, job_id in acknowledged[-20:]:
@@ -75,14 +74,20 @@ def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
         first = SqliteStore(tmp_path / "clusterra.db")
         await first.commit(
             "lab",
-            Change(puts=[Record(kind=counter, id="a", value=5)], jobs=[a_job()], events=[HELLO]),
+            Change(
+                puts=[Record(kind=counter, id="a", value=5)], jobs=[a_job()], events=[a_draft()]
+            ),
         )
+        written = await first.events("lab", EventQuery())
+        head = await first.head("lab")
         first.close()
 
         second = SqliteStore(tmp_path / "clusterra.db")
         assert (await second.get(counter, "a", default=0)).value == 5
         assert await second.job("lab", 1) == a_job()
-        assert [event.draft for event in await second.events("lab")] == [HELLO]
+        assert [event.id for event in written] == [a_draft().id]
+        assert await second.events("lab", EventQuery()) == written
+        assert await second.head("lab") == head
         second.close()
 
     asyncio.run(story())
@@ -116,7 +121,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     db.close()
 
-    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 2"):
+    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 3"):
         SqliteStore(path)
 
 
@@ -131,9 +136,69 @@ def test_a_database_that_cannot_be_written_says_so_and_changes_nothing(tmp_path:
             )
         db.close()
         with pytest.raises(Refused, match="disk full"):
-            await store.commit("lab", Change(events=[HELLO], jobs=[a_job()]))
+            await store.commit("lab", Change(events=[a_draft()], jobs=[a_job()]))
 
         assert await store.job("lab", 1) is None
+        store.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "update event set body = 'x' where seq = 2",
+        "delete from event where seq = 2",
+        "delete from event",
+        "update event_id set id = 'x'",
+        "delete from event_id",
+        "update ledger set size = 1",
+        "update ledger set sealed = 99",
+        "delete from ledger",
+    ],
+)
+def test_an_accident_cannot_change_the_ledger(tmp_path: Path, act: str) -> None:
+    path = tmp_path / "clusterra.db"
+
+    async def story() -> None:
+        store = SqliteStore(path)
+        await store.commit("lab", Change(events=[a_draft(n) for n in range(3)]))
+        with sqlite3.connect(path) as db, pytest.raises(sqlite3.IntegrityError):
+            db.execute(act)
+        db.close()
+        assert len(await store.events("lab", EventQuery())) == 3
+        store.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        ("update ledger set size = 2", "ends with event 2, and its last event is 3"),
+        ("update ledger set chain = zeroblob(32)", "its last event is 3 with another hash"),
+        ("delete from event where seq = 3", "ends with event 3, and its last event is 2"),
+        ("delete from event", "ends with event 3, and its last event is 0"),
+    ],
+)
+def test_nothing_is_added_to_a_ledger_whose_end_was_changed(
+    tmp_path: Path, act: str, says: str
+) -> None:
+    path = tmp_path / "clusterra.db"
+
+    async def story() -> None:
+        store = SqliteStore(path)
+        await store.commit("lab", Change(events=[a_draft(n) for n in range(3)]))
+        with sqlite3.connect(path) as db:
+            for (trigger,) in db.execute("select name from sqlite_master where type = 'trigger'"):
+                db.execute(f"drop trigger {trigger}")
+            db.execute(act)
+        db.close()
+        with pytest.raises(Refused, match=says) as refused:
+            await store.commit("lab", Change(events=[a_draft(9)]))
+        assert refused.value.code == "ledger-broken"
+        await store.commit("lab", Change(jobs=[a_job()]))
+        assert await store.commit("other", Change(events=[a_draft(9)])) == 1
         store.close()
 
     asyncio.run(story())

@@ -8,17 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusterra.core.change import Change, Kind
+from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import Conflict
-from clusterra.core.events.event import Draft
+from clusterra.core.events.chain import Head
+from clusterra.core.events.event import EventQuery
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.language import parse
 from clusterra.core.jobs.query import FIELDS, Op, Query, Sense, Sort, Term, matches
 from clusterra.ports import Store
 from tests.builders import NOON, a_job
+from tests.ledger import a_draft
 
 COUNTER: Kind[int] = Kind("counter", int)
-HELLO = Draft(type="cluster.connected", at=NOON, actor="system:test", data={})
 LAB = "cluslab1"
 
 
@@ -29,12 +30,13 @@ def test_a_stale_writer_changes_nothing_not_even_the_ledger(store: Store) -> Non
 
         with pytest.raises(Conflict):
             await store.commit(
-                LAB, Change(puts=[replace(seen, value=2)], jobs=[a_job()], events=[HELLO])
+                LAB, Change(puts=[replace(seen, value=2)], jobs=[a_job()], events=[a_draft()])
             )
 
         assert (await store.get(COUNTER, "a", default=0)).value == 1
         assert await store.job(LAB, 1) is None
-        assert list(await store.events(LAB)) == []
+        assert list(await store.events(LAB, EventQuery())) == []
+        assert await store.head(LAB) == Head()
 
     asyncio.run(story())
 
@@ -59,39 +61,54 @@ def test_a_conflict_leaves_the_changes_beside_it_alone(store: Store) -> None:
         await store.commit(LAB, Change(puts=[replace(stale, value=1)]))
 
         outcomes = await asyncio.gather(
-            store.commit(LAB, Change(events=[HELLO])),
-            store.commit(LAB, Change(puts=[replace(stale, value=9)], events=[HELLO])),
-            store.commit(LAB, Change(events=[HELLO])),
+            store.commit(LAB, Change(events=[a_draft(1)])),
+            store.commit(LAB, Change(puts=[replace(stale, value=9)], events=[a_draft(2)])),
+            store.commit(LAB, Change(events=[a_draft(3)])),
             return_exceptions=True,
         )
 
         assert [isinstance(each, Conflict) for each in outcomes] == [False, True, False]
-        assert [event.seq for event in await store.events(LAB)] == [1, 2]
+        assert [event.seq for event in await store.events(LAB, EventQuery())] == [1, 2]
 
     asyncio.run(story())
 
 
-def test_sequence_numbers_start_at_one_and_have_no_gaps_in_each_cluster(store: Store) -> None:
+def test_a_record_is_forgotten_at_the_version_it_was_read_at_and_at_no_other(store: Store) -> None:
     async def story() -> None:
-        for _ in range(3):
-            await store.commit(LAB, Change(events=[HELLO, HELLO]))
-            await store.commit("clusother", Change(events=[HELLO]))
+        new = await store.get(COUNTER, "a", default=0)
+        await store.commit(LAB, Change(puts=[replace(new, value=1)]))
+        read = await store.get(COUNTER, "a", default=0)
+        await store.commit(LAB, Change(puts=[replace(read, value=2)]))
 
-        assert [event.seq for event in await store.events(LAB)] == [1, 2, 3, 4, 5, 6]
-        assert [event.seq for event in await store.events("clusother")] == [1, 2, 3]
-        assert [event.seq for event in await store.events(LAB, after=4, limit=1)] == [5]
+        for stale in (new, read):
+            with pytest.raises(Conflict):
+                await store.commit(LAB, Change(drops=[stale], events=[a_draft()]))
+        assert (await store.get(COUNTER, "a", default=0)).value == 2
+        assert (await store.head(LAB)).size == 0
+
+        await store.commit(LAB, Change(drops=[await store.get(COUNTER, "a", default=0)]))
+        assert (await store.get(COUNTER, "a", default=0)).version == 0
+        await store.commit(LAB, Change(drops=[await store.get(COUNTER, "a", default=0)]))
 
     asyncio.run(story())
 
 
-def test_concurrent_writers_never_share_a_sequence_number(store: Store) -> None:
-    async def story() -> None:
-        heads = await asyncio.gather(
-            *(store.commit(LAB, Change(events=[HELLO])) for _ in range(50))
-        )
+def test_records_of_a_kind_are_listed_by_id_and_by_how_it_begins(store: Store) -> None:
+    other: Kind[int] = Kind("other", int)
 
-        assert sorted(heads) == list(range(1, 51))
-        assert [event.seq for event in await store.events(LAB)] == list(range(1, 51))
+    async def story() -> None:
+        ids = ["a", "a/1", "a/1/x", "a/10", "a/2", "a0", "b", "ä", "a/\U0001f9ea"]
+        puts = [Record(kind=COUNTER, id=id, value=n) for n, id in enumerate(ids)]
+        await store.commit(LAB, Change(puts=[*puts, Record(kind=other, id="a/1", value=99)]))
+
+        async def found(prefix: str) -> list[str]:
+            return [record.id for record in await store.list(COUNTER, prefix)]
+
+        assert await found("") == sorted(ids)
+        assert await found("a/") == ["a/1", "a/1/x", "a/10", "a/2", "a/\U0001f9ea"]
+        assert await found("c") == []
+        [record] = await store.list(COUNTER, "b")
+        assert record == await store.get(COUNTER, "b", default=0)
 
     asyncio.run(story())
 
@@ -129,6 +146,18 @@ def test_a_job_is_replaced_by_its_later_self_and_kept_apart_from_its_namesake(st
         assert await store.job("clusother", 7) is None
         assert await store.tally(LAB) == {"COMPLETED": 1, "PENDING": 1}
         assert await store.live_ids(LAB) == [7]
+
+    asyncio.run(story())
+
+
+def test_jobs_are_found_by_many_ids_at_once_the_newest_of_each(store: Store) -> None:
+    async def story() -> None:
+        later = a_job(7, name="later", born_at=NOON + timedelta(days=9))
+        await store.commit(LAB, Change(jobs=[later, a_job(7), a_job(8), a_job(9)]))
+
+        assert await store.jobs_by_id(LAB, {7, 9, 10}) == {7: later, 9: a_job(9)}
+        assert await store.jobs_by_id(LAB, []) == {}
+        assert await store.jobs_by_id("clusother", [7]) == {}
 
     asyncio.run(story())
 

@@ -2,17 +2,25 @@ from dataclasses import replace
 from datetime import timedelta
 
 from clusterra.core.ids import cluster_id, uuid7
-from clusterra.core.jobs.job import continues, stands_for
+from clusterra.core.jobs.job import JobState, continues, stands_for
 from tests.builders import NOON, a_job
 
 
 def test_a_requeued_job_is_the_same_job_and_another_with_its_id_is_not() -> None:
     old = a_job(7)
     requeued = a_job(7, submitted_at=NOON + timedelta(minutes=5), restarts=1)
-    namesake = a_job(7, submitted_at=NOON + timedelta(days=400))
+    later = NOON + timedelta(days=400)
 
     assert continues(old, requeued) == replace(requeued, born_at=NOON)
-    assert continues(old, namesake) is None
+    assert continues(a_job(7, state=JobState.COMPLETED), a_job(7, submitted_at=later)) is None
+    assert continues(old, a_job(7, submitted_at=later, name="another")) is None
+
+
+def test_a_requeue_is_the_same_job_before_slurm_has_counted_it() -> None:
+    old = a_job(7, state=JobState.RUNNING)
+    moved = a_job(7, submitted_at=NOON + timedelta(minutes=5))
+
+    assert continues(old, moved) == replace(moved, born_at=NOON)
 
 
 def test_ids_are_written_as_people_write_them() -> None:

@@ -22,21 +22,30 @@ def fragile(land: Land) -> Iterator[Running]:
     made.down()
 
 
-def test_a_killed_controller_comes_back_and_meanwhile_answers_have_an_age(fragile: Running) -> None:
-    client = fragile.client()
-    job_id = fragile.submit("sleep 600", name="survivor")
-    fragile.wait(job_id, until=lambda view: view.state == "RUNNING")
-    # slurmctld saves its queue and its nodes every few seconds; killed before that, it forgets
-    # them, and runs a job again whose node it does not know any more.
-    ctld, began = fragile.path / "var/lib/slurm/ctld", time.time()
+def _let_it_save(running: Running) -> None:
+    """Wait until slurmctld has saved its queue and its nodes, as it does every few seconds.
+
+    Killed before that, it forgets them: it runs a job again whose node it does not know any
+    more, and for minutes believes that a job runs which has long ended.
+    """
+    # What has not changed is not saved again: a job makes sure that something has.
+    assert takes_a_job(running)
+    ctld, since = running.path / "var/lib/slurm/ctld", time.time()
 
     def is_saved() -> bool:
         jobs, nodes = ctld / "job_state", ctld / "node_state"
-        if not (jobs.exists() and nodes.exists() and jobs.stat().st_mtime > began):
+        if not (jobs.exists() and nodes.exists() and jobs.stat().st_mtime > since):
             return False
         return all(name in nodes.read_bytes() for name in (b"w1", b"w2"))
 
     eventually("queue and nodes are saved", is_saved)
+
+
+def test_a_killed_controller_comes_back_and_meanwhile_answers_have_an_age(fragile: Running) -> None:
+    client = fragile.client()
+    job_id = fragile.submit("sleep 600", name="survivor")
+    fragile.wait(job_id, until=lambda view: view.state == "RUNNING")
+    _let_it_save(fragile)
     old = fragile.daemon("slurmctld").pid
     os.kill(old, signal.SIGSTOP)
     try:
@@ -97,6 +106,8 @@ def test_a_killed_slurmrestd_loses_no_job_and_makes_none_twice(fragile: Running)
 
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd", "mariadbd", "control-plane", "w1"])
 def test_a_crashed_daemon_is_back_and_it_was_said(fragile: Running, daemon: str) -> None:
+    if daemon == "slurmctld":
+        _let_it_save(fragile)
     before, said = fragile.daemon(daemon), len(fragile.said())
 
     os.kill(before.pid, signal.SIGKILL)

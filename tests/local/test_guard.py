@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -35,10 +36,15 @@ class Watched:
 
     def until(self, what: str, daemon: str = "") -> dict[str, Any]:
         assert self.process.stdout is not None
-        for raw in self.process.stdout:
-            self.said.append(json.loads(raw))
-            if self.said[-1]["what"] == what and self.said[-1]["daemon"] in {daemon, ""}:
-                return self.said[-1]
+        give_up = threading.Timer(60, self.process.kill)
+        give_up.start()
+        try:
+            for raw in self.process.stdout:
+                self.said.append(json.loads(raw))
+                if self.said[-1]["what"] == what and self.said[-1]["daemon"] in {daemon, ""}:
+                    return self.said[-1]
+        finally:
+            give_up.cancel()
         pytest.fail(f"the guard never said {what}: {self.said}")
 
     def outside(self, daemon: str) -> int:
@@ -148,7 +154,9 @@ def test_a_crashed_daemon_is_started_again_and_it_is_said(start: Start, tmp_path
 
 
 def test_a_daemon_that_never_comes_up_ends_the_start(start: Start, tmp_path: Path) -> None:
-    guard = start((daemon(tmp_path, "a"),), (daemon(tmp_path, "b", "raise SystemExit(3)"),))
+    # It ends before it answers: one that has answered once is started again for ever.
+    ending = daemon(tmp_path, "b", before="raise SystemExit(3); ")
+    guard = start((daemon(tmp_path, "a"),), (ending,))
 
     failure = guard.until("failed", "b")
 

@@ -116,6 +116,7 @@ def test_the_control_plane_can_read_its_settings(tmp_path: Path) -> None:
         service_user="slurm",
         user="ana",
         single=True,
+        started_at=1_800_000_000,
     )
     (tmp_path / "clusterra.toml").write_text(text)
 

@@ -1,16 +1,23 @@
 """The store and the clock in a dict: for tests, demos and the documentation."""
 
+import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, TypeVar
 
+from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.envelope import spell
 from clusterra.core.change import Change, Kind, Record
-from clusterra.core.errors import Conflict
-from clusterra.core.events.event import Event
+from clusterra.core.errors import ClusterraError, Conflict
+from clusterra.core.events.chain import Growing, Head
+from clusterra.core.events.event import Draft, Event, EventQuery
+from clusterra.core.events.filter import matches as is_meant
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import After, Page, Query, matches, sort_value
+from clusterra.ports import Clock
 
 T = TypeVar("T")
 
@@ -26,34 +33,115 @@ class ManualClock:
         self._now += by
 
 
+@dataclass(slots=True)
+class _Ledger:
+    events: list[Event] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    head: Head = field(default_factory=Head)
+    cut: Head = field(default_factory=Head)
+    """Up to here it is sealed and gone."""
+
+    def append(self, cluster: str, drafts: Sequence[Draft], recorded_at: datetime) -> bool:
+        growing = Growing(self.head)
+        fresh: dict[str, Event] = {}
+        for draft in drafts:
+            if draft.id in self.ids or draft.id in fresh:
+                continue
+            seq = growing.size + 1
+            body = spell(draft, cluster=cluster, seq=seq, recorded_at=recorded_at)
+            fresh[draft.id] = Event(
+                cluster=cluster,
+                seq=seq,
+                id=draft.id,
+                type=draft.fact.type,
+                subject=draft.subject,
+                actor=draft.actor,
+                at=draft.at,
+                body=body,
+                chain=growing.add(body),
+            )
+        self.events += fresh.values()
+        self.ids.update(fresh)
+        self.head = growing.head()
+        return bool(fresh)
+
+
 class MemoryStore:
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
         self._records: dict[tuple[str, str], Record[Any]] = {}
         self._jobs: defaultdict[str, dict[tuple[int, int], Job]] = defaultdict(dict)
-        self._ledger: defaultdict[str, list[Event]] = defaultdict(list)
+        self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
+        self._watchers: list[Callable[[str, int], None]] = []
+        self._held: dict[str, ClusterraError] = {}
 
     async def get(self, kind: Kind[T], id: str, default: T) -> Record[T]:
         return self._records.get((kind.name, id)) or Record(kind=kind, id=id, value=default)
 
+    async def list(self, kind: Kind[T], prefix: str = "") -> Sequence[Record[T]]:
+        return [
+            record
+            for (name, id), record in sorted(self._records.items(), key=lambda item: item[0])
+            if name == kind.name and id.startswith(prefix)
+        ]
+
     async def commit(self, cluster: str, change: Change) -> int:
-        for put in change.puts:
-            if put.version != (await self.get(put.kind, put.id, None)).version:
-                raise Conflict(f"{put.kind.name} {put.id} was changed by somebody else.")
+        if change.events and (why := self._held.get(cluster)):
+            raise why
+        for each in (*change.puts, *change.drops):
+            if each.version != (await self.get(each.kind, each.id, None)).version:
+                raise Conflict(f"{each.kind.name} {each.id} was changed by somebody else.")
+        ledger = self._ledgers[cluster]
+        grew = ledger.append(cluster, change.events, self._clock.now())
         for put in change.puts:
             self._records[put.kind.name, put.id] = replace(put, version=put.version + 1)
+        for drop in change.drops:
+            self._records.pop((drop.kind.name, drop.id), None)
         for job in change.jobs:
             self._jobs[cluster][job.key] = job
-        ledger = self._ledger[cluster]
-        for draft in change.events:
-            ledger.append(Event(cluster=cluster, seq=len(ledger) + 1, draft=draft))
-        return len(ledger)
+        if grew:
+            loop = asyncio.get_running_loop()
+            for told in self._watchers:
+                loop.call_soon(told, cluster, ledger.head.size)
+        return ledger.head.size
 
-    async def events(self, cluster: str, *, after: int = 0, limit: int = 100) -> Sequence[Event]:
-        return self._ledger[cluster][after : after + limit]
+    async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
+        meant = (event for event in self._ledgers[cluster].events if is_meant(event, query))
+        return list(islice(meant, query.limit))
+
+    async def head(self, cluster: str) -> Head:
+        return self._ledgers[cluster].head
+
+    async def oldest(self, cluster: str) -> int:
+        return self._ledgers[cluster].cut.size + 1
+
+    async def cut(self, cluster: str) -> Head:
+        return self._ledgers[cluster].cut
+
+    async def seal(self, cluster: str, cut: Head, change: Change) -> None:
+        if why := self._held.get(cluster):
+            raise why
+        ledger = self._ledgers[cluster]
+        there = [event.chain for event in ledger.events if event.seq == cut.size]
+        if there != [cut.chain]:
+            raise Conflict(f"The ledger of {cluster} cannot be sealed up to event {cut.size}.")
+        await self.commit(cluster, change)
+        ledger.events = [event for event in ledger.events if event.seq > cut.size]
+        ledger.cut = cut
+
+    def hold(self, cluster: str, why: ClusterraError) -> None:
+        self._held[cluster] = why
+
+    def watch(self, told: Callable[[str, int], None]) -> None:
+        self._watchers.append(told)
 
     async def job(self, cluster: str, id: int) -> Job | None:
         mine = [job for job in self._jobs[cluster].values() if job.id == id]
         return max(mine, key=lambda job: job.key, default=None)
+
+    async def jobs_by_id(self, cluster: str, ids: Collection[int]) -> Mapping[int, Job]:
+        mine = sorted(self._jobs[cluster].values(), key=lambda job: job.key)
+        return {job.id: job for job in mine if job.id in ids}
 
     async def run(self, cluster: str, run_id: str) -> Job | None:
         mine = (job for job in self._jobs[cluster].values() if run_id and job.run_id == run_id)

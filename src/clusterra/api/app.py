@@ -8,10 +8,14 @@ from starlette.types import ASGIApp
 
 from clusterra import __version__
 from clusterra.api import problems
+from clusterra.api.catalogue import event_schemas, live_operation, webhooks
 from clusterra.api.door import Door
 from clusterra.api.metrics import RequestMetrics
-from clusterra.api.routes import clusters, jobs, server
+from clusterra.api.routes import clusters, events, jobs, ledger, server
+from clusterra.api.routes.internal import Internal
+from clusterra.api.sse import ROUTE, LiveEvents
 from clusterra.api.straight import Straight
+from clusterra.wire.events import TooOldProblem
 from clusterra.wire.jobs import CancelJobs, EditJob, SubmitJob
 from clusterra.wire.problem import Problem
 from clusterra.wiring import Plane
@@ -24,7 +28,10 @@ def make_app(plane: Plane) -> ASGIApp:
     app = describe()
     app.state.plane = plane
     app.state.metrics = RequestMetrics()
-    return Door(Straight(app, jobs.STRAIGHT), plane, app.state.metrics)
+    metrics = app.state.metrics
+    inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
+    # Outermost what is asked most often, and needs no admin token.
+    return Internal(Door(inside, plane, metrics), plane, metrics)
 
 
 def describe() -> FastAPI:
@@ -37,7 +44,7 @@ def describe() -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    for routes in (clusters, jobs, server):
+    for routes in (clusters, jobs, events, ledger, server):
         app.include_router(routes.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -47,10 +54,14 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = FastAPI.openapi(app)
         schemas = schema["components"]["schemas"]
-        for body in (*BODIES, Problem):
+        for body in (*BODIES, Problem, TooOldProblem):
             made = TypeAdapter(body).json_schema(ref_template="#/components/schemas/{model}")
             schemas.update(made.pop("$defs", {}))
             schemas[body.__name__] = made
+        schemas.update(event_schemas())
+        schema["webhooks"] = webhooks()
+        listing = schema["paths"]["/v1/clusters/{cluster}/events"]["get"]
+        schema["paths"][ROUTE.path] = {"get": live_operation(listing)}
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{"token": []}]
         for path in schema["paths"].values():

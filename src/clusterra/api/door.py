@@ -21,6 +21,9 @@ log = structlog.get_logger()
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Answered to anybody: nothing about anybody is in them."""
 
+SERVERS_SEND = "clusterra.send"
+"""Where in the scope the server's own `send` is kept, for streams that write often."""
+
 
 def plane_of(request: Request) -> Plane:
     plane: Plane = request.app.state.plane
@@ -42,7 +45,8 @@ class Door:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        status = 500
+        status = 0
+        scope[SERVERS_SEND] = send
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -56,11 +60,13 @@ class Door:
             await self._app(scope, receive, sending)
         except Unauthenticated as error:
             await problems.respond(error)(scope, receive, sending)
-        except Exception:
+        except Exception as error:
+            if status == 0:
+                await (await problems.unexpected(Request(scope), error))(scope, receive, sending)
+            elif status != 500:
+                raise
             # The framework has answered and logged it, and raises it once more for servers
             # that have not.
-            if status != 500:
-                raise
         finally:
             route = getattr(scope.get("route"), "path", "none")
-            self._metrics.note(route, scope["method"], status, time.perf_counter() - began)
+            self._metrics.note(route, scope["method"], status or 500, time.perf_counter() - began)

@@ -26,6 +26,7 @@ STATUS: dict[type[errors.ClusterraError], int] = {
     errors.Refused: 422,
     errors.Unreachable: 503,
     errors.Unanswered: 504,
+    errors.Busy: 429,
 }
 
 TYPE = "https://clusterra.dev/problems/"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from clusterra.agent.spool import hook_script
 from clusterra.cli.amounts import duration, utc_now
 from clusterra.cli.screen import Screen, say, screen_of
 from clusterra.cli.telling import Telling
@@ -78,6 +79,9 @@ def _suite_options(function: F) -> F:
     help="How many worker nodes to run on this machine.",
 )
 @click.option("--detach", is_flag=True, help="Return when it is up and leave it running.")
+@click.option(
+    "--no-hooks", is_flag=True, help="Have Slurm tell us nothing; what happens is only observed."
+)
 @_suite_options
 @_common
 def up(
@@ -86,6 +90,7 @@ def up(
     port: int | None,
     workers: int,
     detach: bool,
+    no_hooks: bool,
     suite: str | None,
     rootfs: Path | None,
     as_json: bool,
@@ -99,7 +104,13 @@ def up(
     if lock is None:
         _already_up(cluster, as_json=as_json)
         return
-    wishes = Wishes(port=port, workers=workers, suite=suite, rootfs=rootfs)
+    wishes = Wishes(
+        port=port,
+        workers=workers,
+        suite=suite,
+        rootfs=rootfs,
+        hook=None if no_hooks else hook_script(),
+    )
     ready = prepare(cluster, identity, wishes, environ=os.environ, teller=teller)
 
     def supervise(told: Teller) -> None:

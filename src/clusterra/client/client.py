@@ -9,7 +9,7 @@ calls that answer with them (those of clusters, nodes and partitions take 6 ms t
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from clusterra.client.connection import Connection
+from clusterra.client.stream import Told, told
 from clusterra.core.errors import ClusterraError
 from clusterra.core.ids import uuid7
 from clusterra.wire.jobs import (
@@ -33,8 +34,12 @@ from clusterra.wire.jobs import (
 
 if TYPE_CHECKING:
     from clusterra.wire.clusters import ClusterPage, ClusterView, NodePage, PartitionPage
+    from clusterra.wire.events import EventPage
 
 T = TypeVar("T")
+
+SILENCE = 45.0
+"""Seconds without a word after which a live stream is taken for dead: three missed heartbeats."""
 
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
@@ -46,6 +51,19 @@ class JobOutput:
     """Where in the whole output `data` begins."""
     size: int
     """How long the whole output was when it was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhichEvents:
+    """What a page or a stream is to show; empty is everything."""
+
+    types: tuple[str, ...] = ()
+    """Types, or globs as `job.*`."""
+    subject: str = ""
+    actor: str = ""
+    since: str = ""
+    until: str = ""
+    """RFC 3339, or an age as `2d`."""
 
 
 class Client:
@@ -83,7 +101,7 @@ class Client:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> JobPage:
-        asked = {"q": query or None, "sort": sort, "limit": limit, "cursor": cursor}
+        asked = [("q", query or None), ("sort", sort), ("limit", limit), ("cursor", cursor)]
         return self._call(JobPage, "GET", _at(cluster, "jobs") + _asking(asked))
 
     def job(self, cluster: str, job: str | int) -> JobView:
@@ -119,13 +137,50 @@ class Client:
         self, cluster: str, job: str | int, *, stream: str = "stdout", tail: int | None = None
     ) -> JobOutput:
         """Return what a job wrote, or its last `tail` bytes; NotFound while there is nothing."""
-        path = _at(cluster, "jobs", job, "output") + _asking({"stream": stream, "tail": tail})
+        path = _at(cluster, "jobs", job, "output") + _asking([("stream", stream), ("tail", tail)])
         reply = self._connection.send("GET", path, headers={"Accept": "text/plain"})
         self.answer = reply.body
         # An empty file has no range and needs none.
         part = _RANGE.fullmatch(reply.headers.get("content-range", ""))
         start, size = (int(part[1]), int(part[2])) if part else (0, len(reply.body))
         return JobOutput(data=reply.body, start=start, size=size)
+
+    def events(
+        self,
+        cluster: str,
+        wanted: WhichEvents | None = None,
+        *,
+        after: int | None = None,
+        last: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> "EventPage":
+        asked = [("after", after), ("last", last), ("limit", limit), ("cursor", cursor)]
+        path = _at(cluster, "events") + _asking([*_which(wanted), *asked])
+        from clusterra.wire.events import EventPage
+
+        return self._call(EventPage, "GET", path)
+
+    def timeline(self, cluster: str, job: str | int) -> "EventPage":
+        """Return what happened to a job, by its id or its label (`43_5`)."""
+        from clusterra.wire.events import EventPage
+
+        return self._call(EventPage, "GET", _at(cluster, "jobs", job, "events"))
+
+    def follow(
+        self, cluster: str, wanted: WhichEvents | None = None, *, after: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what happens after a position, or from now on, until the server ends it."""
+        path = _at(cluster, "events", "stream") + _asking([*_which(wanted), ("after", after)])
+        headers = {"Accept": "text/event-stream"}
+        return told(self._connection.lines(path, headers, silence=SILENCE))
+
+    def export(
+        self, cluster: str, *, after: int | None = None, until: int | None = None
+    ) -> Iterator[bytes]:
+        """Yield the lines of a part of the ledger, without their ends, as they are sent."""
+        path = _at(cluster, "events", "export") + _asking([("after", after), ("until", until)])
+        return self._connection.lines(path, {"Accept": "text/plain"}, silence=SILENCE)
 
     def close(self) -> None:
         self._connection.close()
@@ -165,9 +220,23 @@ def _at(cluster: str, *more: str | int) -> str:
     return "/".join(("/v1/clusters", *(quote(str(each), safe="") for each in (cluster, *more))))
 
 
-def _asking(asked: Mapping[str, str | int | None]) -> str:
-    given = {name: value for name, value in asked.items() if value is not None}
+Asked = Sequence[tuple[str, str | int | None]]
+
+
+def _asking(asked: Asked) -> str:
+    given = [(name, value) for name, value in asked if value is not None]
     return f"?{urlencode(given)}" if given else ""
+
+
+def _which(wanted: WhichEvents | None) -> Asked:
+    wanted = wanted or WhichEvents()
+    return [
+        *(("type", glob) for glob in wanted.types),
+        ("subject", wanted.subject or None),
+        ("actor", wanted.actor or None),
+        ("since", wanted.since or None),
+        ("until", wanted.until or None),
+    ]
 
 
 def _fields(value: SubmitJob | EditJob) -> dict[str, Any]:

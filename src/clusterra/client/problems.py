@@ -45,6 +45,7 @@ _BY_STATUS: dict[int, type[ClusterraError]] = {
     404: NotFound,
     405: NotFound,
     409: Conflict,
+    410: NotFound,
     413: TooLarge,
     415: Invalid,
     422: Refused,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from clusterra.control.find import find_job
 from clusterra.control.site import Site
 from clusterra.core.access import Caller, check_may_change
-from clusterra.core.errors import ClusterraError, Conflict
+from clusterra.core.errors import ClusterraError, Conflict, Unanswered
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.query import STATE_WORDS, Op, Query, Term
 from clusterra.core.jobs.request import JobEdit
@@ -20,7 +20,7 @@ async def cancel_job(site: Site, label: str, caller: Caller, *, store: Store) ->
         _refuse_if_ended(job, "cancelled")
         await site.slurm.cancel(job.id, user=user)
 
-    return await _on_job(site, label, caller, act, store)
+    return await _on_job(site, label, caller, act, store, what="cancelled")
 
 
 async def hold_job(site: Site, label: str, caller: Caller, *, store: Store) -> Job:
@@ -35,7 +35,7 @@ async def hold_job(site: Site, label: str, caller: Caller, *, store: Store) -> J
             )
         await site.slurm.edit(job.id, JobEdit(hold=True), user=user)
 
-    return await _on_job(site, label, caller, act, store)
+    return await _on_job(site, label, caller, act, store, what="held")
 
 
 async def release_job(site: Site, label: str, caller: Caller, *, store: Store) -> Job:
@@ -43,7 +43,7 @@ async def release_job(site: Site, label: str, caller: Caller, *, store: Store) -
         _refuse_if_ended(job, "released")
         await site.slurm.edit(job.id, JobEdit(hold=False), user=user)
 
-    return await _on_job(site, label, caller, act, store)
+    return await _on_job(site, label, caller, act, store, what="released")
 
 
 async def requeue_job(site: Site, label: str, caller: Caller, *, store: Store) -> Job:
@@ -56,7 +56,7 @@ async def requeue_job(site: Site, label: str, caller: Caller, *, store: Store) -
             )
         await site.slurm.requeue(job.id, user=user)
 
-    return await _on_job(site, label, caller, act, store)
+    return await _on_job(site, label, caller, act, store, what="requeued")
 
 
 async def edit_job(site: Site, label: str, edit: JobEdit, caller: Caller, *, store: Store) -> Job:
@@ -90,6 +90,8 @@ async def cancel_jobs(
         query = replace(query, after=page.next)
     if dry_run:
         return Cancelled(jobs=found)
+    if found:
+        await site.recorder.acts.note(found, "cancelled", caller)
     done, failed = [], []
     for job in found:
         try:
@@ -99,14 +101,27 @@ async def cancel_jobs(
             done.append(job)  # it ended by itself meanwhile, which is what was wanted
         except ClusterraError as error:
             failed.append((job, error.detail))
+    await site.recorder.acts.withdraw([job for job, _ in failed], "cancelled")
     site.wake()
     return Cancelled(jobs=done, failed=failed)
 
 
-async def _on_job(site: Site, label: str, caller: Caller, act: Act, store: Store) -> Job:
+async def _on_job(
+    site: Site, label: str, caller: Caller, act: Act, store: Store, *, what: str = ""
+) -> Job:
+    """Act on a job; `what` is what the ledger will say was done, and by whom."""
     job = await find_job(site, label, store=store)
     check_may_change(caller, job)
-    await act(job, _in_whose_name(caller, job))
+    if what:
+        await site.recorder.acts.note([job], what, caller)
+    try:
+        await act(job, _in_whose_name(caller, job))
+    except Unanswered:
+        raise  # it may have happened
+    except ClusterraError:
+        if what:
+            await site.recorder.acts.withdraw([job], what)
+        raise
     site.wake()
     return job
 

@@ -2,9 +2,7 @@
 
 import re
 
-from clusterra.control.observe import recognise
 from clusterra.control.site import Site
-from clusterra.core.change import Change
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.jobs.job import Job, stands_for
 from clusterra.core.jobs.query import Op, Query, Term
@@ -30,7 +28,7 @@ async def find_job(site: Site, label: str, *, store: Store) -> Job:
     id, task = int(match[1]), match[2]
     found = await (_task(site, id, int(task), store) if task else store.job(site.cluster.id, id))
     if found is None:
-        found = await _ask_slurm(site, id, None if task is None else int(task), store)
+        found = await _ask_slurm(site, id, None if task is None else int(task))
     if found is None:
         raise NotFound(
             f"There is no job {label} on {site.cluster.name}.",
@@ -52,15 +50,14 @@ async def _task(site: Site, array: int, task: int, store: Store) -> Job | None:
     return waiting if waiting and stands_for(waiting, task) else None
 
 
-async def _ask_slurm(site: Site, id: int, task: int | None, store: Store) -> Job | None:
+async def _ask_slurm(site: Site, id: int, task: int | None) -> Job | None:
     """Look for a job that the observer has not met: brand new, or older than its history."""
+    seen_at = site.recorder.clock.now()
     jobs = list(await site.slurm.job(id))
     info = site.sky.info
     if not jobs and (not isinstance(info, Seen) or info.value.accounting):
         jobs = list(await site.slurm.accounted([id]))
-    if jobs:
-        jobs = [await recognise(site, job, store) for job in jobs]
-        await store.commit(site.cluster.id, Change(jobs=jobs))
+    await site.recorder.record(jobs, seen_at=seen_at)
     if task is not None:
         own = (job for job in jobs if job.array_task == task)
         return next(own, None) or next((job for job in jobs if stands_for(job, task)), None)

@@ -5,14 +5,14 @@ after every time in which we could not look. It runs beside the observer and
 never touches a job that is still alive: those are the observer's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from clusterra.control.observe import batches, recognise
+from clusterra.control.observe import batches
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind
-from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.job import Job, continues
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
 
@@ -45,8 +45,9 @@ async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> Non
         if not site.budget.take(clock.now()):
             return  # the rest in a later round
         async for batch in batches(site.slurm.history(start, end)):
-            news = [await _news(site, job, store) for job in batch if job.state.ended]
-            await store.commit(site.cluster.id, Change(jobs=[job for job in news if job]))
+            ended = [job for job in batch if job.state.ended]
+            known = await store.jobs_by_id(site.cluster.id, {job.id for job in ended})
+            await site.recorder.record([job for job in ended if not _lives(job, known)])
         reached = min(start, observed.since or start)
         observed = replace(observed, since=reached, until=observed.until or end)
         record = replace(record, value=observed)
@@ -57,17 +58,16 @@ async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> Non
     )
 
 
-async def _news(site: Site, ended: Job, store: Store) -> Job | None:
-    """Return a job that ended as it is to be stored, or None if the store knows better.
+def _lives(ended: Job, known: Mapping[int, Job]) -> bool:
+    """Say whether a job whose end accounting shows is one that the observer is following.
 
     A period ends somewhere: of a job that was queued again and ended after it, accounting
     shows the run before, and Slurm 24.11 does not say that it was queued again.
     """
-    job = await recognise(site, ended, store)
-    known = await store.job(site.cluster.id, job.id)
-    if known is None or known.born_at != job.born_at:
-        return job
-    return job if known.state.ended and known.restarts <= job.restarts else None
+    job = known.get(ended.id)
+    if job is None or job.state.ended:
+        return False
+    return job.born_at == ended.born_at or continues(job, ended) is not None
 
 
 def _holes(

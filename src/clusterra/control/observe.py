@@ -14,14 +14,17 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from heapq import nsmallest
+from heapq import heappop, heappush, nsmallest
 from itertools import islice
 from typing import TypeVar
 
 from clusterra.control.site import Site
-from clusterra.core.change import Change
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.clusters import Node, SlurmInfo
 from clusterra.core.errors import Unreachable
-from clusterra.core.jobs.job import Job, JobState, continues
+from clusterra.core.events.derive import ripe, ripens_at
+from clusterra.core.events.nodes import Known, derive_nodes
+from clusterra.core.jobs.job import HALF_READ, Job, JobState
 from clusterra.core.jobs.marks import ended, fresh, gone, plain_state, wants_full_list
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
@@ -43,6 +46,8 @@ NODES_EVERY = timedelta(seconds=5)
 PARTITIONS_EVERY = timedelta(seconds=60)
 ACCOUNTED_AT_ONCE = 100
 
+KNOWN: Kind[Known | None] = Kind("nodes", Known | None)
+
 
 @dataclass(slots=True, kw_only=True)
 class Observer:
@@ -52,6 +57,8 @@ class Observer:
 
     _marks: Mapping[int, str] | None = None
     """As of the last look; None until the first full one."""
+    _looked_at: datetime = field(init=False)
+    """When the marks were asked for: what they say was true then, and may not be now."""
     _due: set[int] = field(default_factory=set)
     """Jobs that changed and whose details are still to be fetched."""
     _missing: dict[int, datetime] = field(default_factory=dict)
@@ -59,14 +66,22 @@ class Observer:
     _last_again: int = 0
     """The waiting job whose turn it was last to be fetched again."""
 
+    _ripening: list[tuple[datetime, int]] = field(default_factory=list)
+    """A heap of when time alone will make something true of which job."""
+    _known: Record[Known | None] | None = None
+    """The nodes as the ledger has told of them."""
+
     async def look(self) -> bool:
         """Look once; say whether anything is going on that is worth looking again soon."""
         try:
             busy = await (self._first_look() if self._marks is None else self._next_look())
+            await self._tell_what_is_ripe()
             await self._look_around()
         except Unreachable as error:
             self.site.sky.why_not, self.site.sky.since = error.detail, None
+            await self.site.linked.unseen(error.detail)
             raise
+        await self.site.linked.seen()
         sky, now = self.site.sky, self.clock.now()
         sky.seen_at, sky.since, sky.why_not = now, sky.since or now, ""
         return busy
@@ -74,7 +89,8 @@ class Observer:
     async def _first_look(self) -> bool:
         """Read everything the controller holds, and settle what it no longer holds."""
         cluster = self.site.cluster.id
-        await self._ask_about()
+        info = await self._ask_about()
+        self.site.recorder.begins = await self.site.linked.connected_at(info)
         marks = await self._states()
         held = await self._read_all()
         self._miss(set(await self.store.live_ids(cluster)) - held)
@@ -87,7 +103,7 @@ class Observer:
         marks = await self._states()
         changed, left = await compare(self._marks, marks)
         self._marks = marks
-        self._due |= changed
+        self._due |= await self._unread(changed, marks)
         self._due -= left
         if left:
             live = set(await self.store.live_ids(self.site.cluster.id))
@@ -100,12 +116,26 @@ class Observer:
         await self._settle_missing()
         return self._busy() or bool(changed)
 
+    async def _unread(self, fresh: Collection[int], marks: Mapping[int, str]) -> set[int]:
+        """Leave out jobs that somebody else has read since: a hook's word, a person's question."""
+        if len(fresh) > BATCH:
+            return set(fresh)
+        known = await self.store.jobs_by_id(self.site.cluster.id, fresh)
+        return {
+            id
+            for id in fresh
+            if (job := known.get(id)) is None
+            or job.flags
+            or plain_state(marks[id]) is not job.state
+        }
+
     def _busy(self) -> bool:
         different = set((self._marks or {}).values())
         return bool(self._due or self._missing) or not all(map(ended, different))
 
     async def _states(self) -> Mapping[int, str]:
         self._spend()
+        self._looked_at = self.clock.now()
         return await self.site.slurm.states()
 
     def _spend(self) -> None:
@@ -115,31 +145,36 @@ class Observer:
 
     async def _read_all(self) -> set[int]:
         self._spend()
+        seen_at = self.clock.now()
         held: set[int] = set()
         async for batch in batches(self.site.slurm.all_jobs()):
             held.update(job.id for job in batch)
-            await self._write(batch)
+            await self._write(batch, seen_at)
         self._due.clear()
         return held
 
     async def _read_due(self) -> None:
         """Fetch what the budget allows: ended jobs by the hundred, live ones singly."""
         assert self._marks is not None
-        over = sorted(id for id in self._due if ended(self._marks[id]))[:ACCOUNTED_AT_ONCE]
-        if len(over) > 1 and self.site.budget.take(self.clock.now()):
-            # Accounting may still be behind the controller; such a job is asked for singly.
-            await self._found([job for job in await self._accounted(over) if job.state.ended])
+        over = sorted(id for id in self._due if ended(self._marks[id]))
+        for start in range(0, len(over), ACCOUNTED_AT_ONCE):
+            some = over[start : start + ACCOUNTED_AT_ONCE]
+            if len(some) > 1 and self.site.budget.take(self.clock.now()):
+                # Accounting may still be behind the controller; such a job is asked for singly.
+                over_now = [job for job in await self._accounted(some) if job.state.ended]
+                await self._found(over_now, self.clock.now())
         for id in sorted(self._due, reverse=True):
             if not self.site.budget.take(self.clock.now()):
                 break
-            await self._found(await self.site.slurm.job(id))
+            seen_at = self.clock.now()
+            await self._found(await self.site.slurm.job(id), seen_at)
             self._due.discard(id)
         async for batch in batches(self._by_mark(self._due)):
-            await self._write(batch)
+            await self._write(batch, self._looked_at)
 
-    async def _found(self, jobs: Collection[Job]) -> None:
+    async def _found(self, jobs: Collection[Job], seen_at: datetime) -> None:
         # Written before it is crossed off: a call that fails later must not lose it.
-        await self._write(jobs)
+        await self._write(jobs, seen_at)
         self._due.difference_update(job.id for job in jobs)
 
     async def _read_waiting(self) -> None:
@@ -147,7 +182,8 @@ class Observer:
         assert self._marks is not None
         for id in await self._whose_turn(self._marks):
             if self.site.budget.take(self.clock.now()):
-                await self._write(await self.site.slurm.job(id))
+                seen_at = self.clock.now()
+                await self._write(await self.site.slurm.job(id), seen_at)
                 self._last_again = id
 
     async def _whose_turn(self, marks: Mapping[int, str]) -> list[int]:
@@ -170,7 +206,7 @@ class Observer:
         for id in ids:
             state = plain_state(self._marks[id])
             if state and (job := await self.store.job(self.site.cluster.id, id)):
-                yield replace(job, state=state)
+                yield replace(job, state=state, flags=(HALF_READ,))
 
     async def _accounted(self, ids: Collection[int]) -> Iterable[Job]:
         info = self.site.sky.info
@@ -191,7 +227,7 @@ class Observer:
                 return
             asked = waiting[start : start + ACCOUNTED_AT_ONCE]
             over = [job for job in await self._accounted(asked) if job.state.ended]
-            await self._write(over)
+            await self._write(over, now)
             for job in over:
                 self._missing.pop(job.id, None)
             for id in asked:
@@ -203,16 +239,34 @@ class Observer:
         job = await self.store.job(self.site.cluster.id, id)
         if job is not None and not job.state.ended:
             lost = replace(job, state=JobState.LOST, ended_at=self.clock.now(), reason="")
-            await self._write([lost])
+            await self._write([lost], self.clock.now())
 
-    async def _write(self, jobs: Collection[Job]) -> None:
-        if jobs:
-            known = [await recognise(self.site, job, self.store) for job in jobs]
-            await self.store.commit(self.site.cluster.id, Change(jobs=known))
+    async def _write(self, jobs: Collection[Job], seen_at: datetime) -> None:
+        await self.site.recorder.record(jobs, seen_at=seen_at)
+        now = self.clock.now()
+        for job in jobs:
+            if (at := ripens_at(job)) is not None and at > now:
+                heappush(self._ripening, (at, job.id))
 
-    async def _ask_about(self) -> None:
+    async def _tell_what_is_ripe(self) -> None:
+        """Tell what became true since the last look although no job changed."""
+        assert self._marks is not None
+        cluster, now = self.site.cluster.id, self._looked_at
+        ids = set()
+        while self._ripening and self._ripening[0][0] <= now:
+            ids.add(heappop(self._ripening)[1])
+        if ids:
+            jobs = (await self.store.jobs_by_id(cluster, ids)).values()
+            # Of one that is in another state by now, what it comes to is told when it is read.
+            same = [job for job in jobs if self._marks.get(job.id, "").startswith(job.state)]
+            drafts = [each for job in same for each in ripe(job, cluster=cluster, now=now)]
+            await self.site.recorder.tell(drafts)
+
+    async def _ask_about(self) -> SlurmInfo:
         self._spend()
-        self.site.sky.info = Seen(await self.site.slurm.about(), self.clock.now())
+        info = await self.site.slurm.about()
+        self.site.sky.info = Seen(info, self.clock.now())
+        return info
 
     async def _look_around(self) -> None:
         sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
@@ -222,16 +276,19 @@ class Observer:
         none = isinstance(sky.nodes, Seen) and not sky.nodes.value
         if (none or _older(sky.nodes, NODES_EVERY, now)) and self.site.budget.take(now):
             sky.nodes = Seen(tuple(await slurm.nodes()), now)
+            await self._tell_of_nodes(sky.nodes.value, now)
         if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)
 
-
-async def recognise(site: Site, job: Job, store: Store) -> Job:
-    """Give a requeued job the birth it is stored under; any other is born when submitted."""
-    if not job.restarts:
-        return job
-    old = await store.job(site.cluster.id, job.id)
-    return (continues(old, job) if old else None) or job
+    async def _tell_of_nodes(self, nodes: tuple[Node, ...], now: datetime) -> None:
+        cluster = self.site.cluster.id
+        old = self._known or await self.store.get(KNOWN, cluster, default=None)
+        known, drafts = derive_nodes(old.value, nodes, cluster=cluster, now=now)
+        if known != old.value:
+            record = replace(old, value=known)
+            await self.store.commit(cluster, Change(puts=[record], events=drafts))
+            old = replace(record, version=record.version + 1)
+        self._known = old
 
 
 async def compare(before: Mapping[int, str], after: Mapping[int, str]) -> tuple[set[int], set[int]]:

@@ -1,9 +1,11 @@
 """One cluster and everything needed to act on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.control.link import Linked
+from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
@@ -39,6 +41,12 @@ class Site:
     user: str
     """The Linux user in whose name the admin submits."""
 
+    recorder: Recorder
+    """Writes what is observed of its jobs."""
+
+    linked: Linked
+    """Tells whether it can be seen."""
+
     budget: Budget
     """How often observing may still ask Slurm. What a person asks for is not held back by it."""
 
@@ -54,3 +62,6 @@ class Site:
 
     wake: Callable[[], None] = lambda: None
     """Have the queue looked at now."""
+
+    nudge: Callable[[Collection[int]], None] = lambda _: None
+    """Have these jobs looked at now, because a hook spoke of them."""

@@ -33,10 +33,14 @@ class Change:
 
     puts: Sequence[Record[Any]] = ()
 
+    drops: Sequence[Record[Any]] = ()
+    """Records to forget, at the version they were read at."""
+
     jobs: Sequence[Job] = ()
     """Jobs as last observed. They carry no version: one observer per cluster writes them."""
 
     events: Sequence[Draft] = ()
+    """In the order in which the ledger is to number them. One whose id it has is left out."""
 
     def __bool__(self) -> bool:
-        return bool(self.puts or self.jobs or self.events)
+        return bool(self.puts or self.drops or self.jobs or self.events)

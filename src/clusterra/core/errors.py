@@ -10,7 +10,8 @@
     ├── Conflict              somebody else changed it first, or its state does not allow this
     ├── Refused               understood, and not possible on this cluster
     └── Unreachable           something we depend on did not answer; trying again may help
-        └── Unanswered        it was asked and went silent: the act may or may not have happened
+        ├── Unanswered        it was asked and went silent: the act may or may not have happened
+        └── Busy              too much is waiting already; the same request is taken later
 
 An error knows its code, what happened in the user's numbers, and what to do
 next. It does not know about HTTP: `api/problems.py` holds the one table from
@@ -72,3 +73,7 @@ class Unreachable(ClusterraError):
 
 class Unanswered(Unreachable):
     code = "unanswered"
+
+
+class Busy(Unreachable):
+    code = "busy"

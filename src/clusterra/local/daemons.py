@@ -60,7 +60,13 @@ def plan(
         Stage(title=title, daemons=(_slurmdbd(state, inside, ports),)),
         Stage(title=title, daemons=(_slurmctld(state, inside, slurm, ports),)),
         Stage(title=title, daemons=(_slurmrestd(state, inside, ports),)),
-        Stage(title="control plane", daemons=(_control_plane(state, slurm, ports, environ),)),
+        Stage(
+            title="control plane",
+            daemons=(
+                _control_plane(state, slurm, ports, environ),
+                *((_collector(state, slurm, ports, environ),) if slurm.hooks else ()),
+            ),
+        ),
     ]
     if workers:
         daemons = tuple(
@@ -164,6 +170,25 @@ def _control_plane(state: State, slurm: Slurm, ports: Ports, environ: Mapping[st
         env={k: v for k, v in environ.items() if not k.startswith("CLUSTERRA_SERVER_")},
         log=str(state.log("control-plane")),
         ready=f"http://127.0.0.1:{ports[PLANE]}/readyz",
+    )
+
+
+def _collector(state: State, slurm: Slurm, ports: Ports, environ: Mapping[str, str]) -> Daemon:
+    ready = state.path / "run" / "collector.ready"
+    collect = (
+        *(sys.executable, "-m", "clusterra", "collect"),
+        *("--spool", str(state.spool)),
+        *("--url", f"http://127.0.0.1:{ports[PLANE]}"),
+        *("--cluster", slurm.cluster),
+        *("--key-file", str(state.collector_key(slurm.cluster))),
+        *("--ready-file", str(ready)),
+    )
+    return Daemon(
+        name="collector",
+        argv=collect if slurm.single is None else (*as_single(slurm.single), *collect),
+        env=dict(environ),
+        log=str(state.log("collector")),
+        ready=f"file://{ready}",
     )
 
 

@@ -22,7 +22,8 @@ class Daemon:
     argv: tuple[str, ...]
     log: str
     ready: str
-    """Where it answers once it is ready: tcp://, http:// or unix:// (a path on the host)."""
+    """Where it answers once it is ready: tcp://, http:// or unix:// (a path on the host), or
+    file:// for one that listens nowhere and leaves a file."""
     also: Command | None = None
     """What has to succeed as well before it counts as ready."""
     follows: str = ""

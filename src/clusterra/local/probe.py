@@ -10,12 +10,15 @@ _PATIENCE = 1.0
 
 
 def answers(address: str) -> bool:
-    """Ask tcp://host:port, http://host:port/path (any 2xx) or unix:///path once."""
+    """Ask tcp://host:port, http://host:port/path (any 2xx) or unix:///path once; or see whether
+    file:///path is there."""
     try:
         parts = urlsplit(address)
         match parts.scheme:
             case "unix":
                 return _unix(Path(parts.path))
+            case "file":
+                return Path(address.removeprefix("file://")).exists()
             case "http":
                 return _http(parts.hostname or "", parts.port or 80, parts.path)
             case _:

@@ -19,6 +19,7 @@ def settings_toml(
     service_user: str,
     user: str,
     single: bool,
+    started_at: int,
 ) -> str:
     tables: dict[str, dict[str, str | int | bool | Path]] = {
         "[server]": {"host": "127.0.0.1", "port": port, "state": state.path},
@@ -36,6 +37,7 @@ def settings_toml(
             "single_user": single,
             "largest_cpus": LARGEST_CPUS,
             "largest_memory_mib": LARGEST_MEMORY_MIB,
+            "started_at": started_at,
         },
     }
     blocks = ["# Written by `clusterra up` at each start."]

@@ -22,6 +22,11 @@ which `sinfo` does not show, a job too big for the workers of today waits instea
 
 WORKER_FEATURE = "general"
 
+HOOK = "/var/lib/slurm/clusterra/hook.sh"
+"""What slurmctld calls when a job starts and when it has ended."""
+
+_HOOKS = (f"PrologSlurmctld={HOOK}", "JobCompType=jobcomp/script", f"JobCompLoc={HOOK}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slurm:
@@ -33,6 +38,7 @@ class Slurm:
     slurmd_port: int
     dbd_port: int
     single: Person | None = None
+    hooks: bool = False
 
     @property
     def user(self) -> str:
@@ -116,6 +122,7 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         "AccountingStorageEnforce=associations,limits,qos",
         # Without this, accounting forgets which submission of ours a job came from.
         "AccountingStoreFlags=job_comment",
+        *(_HOOKS if slurm.hooks else ()),
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
         *TEMPLATES,

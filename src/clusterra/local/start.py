@@ -54,6 +54,8 @@ class Wishes:
     workers: int = 2
     suite: str | None = None
     rootfs: Path | None = None
+    hook: bytes | None = None
+    """The program for Slurm to call when something happens to a job; None for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,10 @@ def prepare(
         slurmd_port=ports[SLURMD],
         dbd_port=ports[DBD],
         single=single,
+        hooks=wishes.hook is not None,
     )
+    if wishes.hook is not None:
+        write(state.spool / "hook.sh", wishes.hook, mode=0o755)
     _write_users(state, rootfs, single)
     _write_slurm(state, slurm)
     _copy_database(state, rootfs)
@@ -116,6 +121,7 @@ def prepare(
         service_user=slurm.user,
         user=single.name if single else users.caller(environ, shipped),
         single=single is not None,
+        started_at=int(time.time()),
     )
     write(state.settings, settings.encode(), mode=0o600)
     return Prepared(

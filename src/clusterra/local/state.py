@@ -41,6 +41,9 @@ _DIRECTORIES: tuple[tuple[str, int, int], ...] = (
     # Jobs execute their script from slurmd's spool, so everybody may walk through here.
     ("var/lib/slurm", 0o755, SLURM_UID),
     ("var/lib/slurm/ctld", 0o700, SLURM_UID),
+    ("var/lib/slurm/clusterra", 0o700, SLURM_UID),
+    ("var/lib/slurm/clusterra/new", 0o700, SLURM_UID),
+    ("var/lib/slurm/clusterra/tmp", 0o700, SLURM_UID),
     ("var/lib/mysql", 0o700, SLURM_UID),
     ("var/log/slurm", 0o755, SLURM_UID),
 )
@@ -88,6 +91,14 @@ class State:
     @property
     def slurm_conf(self) -> Path:
         return self.path / "etc" / "slurm"
+
+    @property
+    def spool(self) -> Path:
+        """Where Slurm's hooks write what they have to say; inside, HOOK's directory."""
+        return self.path / "var/lib/slurm/clusterra"
+
+    def collector_key(self, cluster: str) -> Path:
+        return self.path / "keys" / f"{cluster}.key"
 
     def log(self, daemon: str) -> Path:
         return self.path / "var" / "log" / "slurm" / f"{daemon}.log"

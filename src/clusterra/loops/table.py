@@ -1,11 +1,21 @@
 """Everything that happens without being asked."""
 
+from collections.abc import Callable, Collection
+from datetime import timedelta
+
+from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
 from clusterra.control.observe import Observer
+from clusterra.control.seal import seal
 from clusterra.control.site import Site
 from clusterra.loops.loop import Loop
 from clusterra.settings import SlurmSettings
 from clusterra.wiring import Plane
+
+SIGN_SECONDS = 60
+SIGN_EVENTS = 1_000
+"""How much, and for how long, may stand in a ledger without a signature."""
 
 
 def loops(plane: Plane) -> list[Loop]:
@@ -21,13 +31,66 @@ def loops(plane: Plane) -> list[Loop]:
             idle=settings.idle_poll_seconds,
         )
         site.wake = observe.wake
+        heeder = Heeder(
+            site=site, store=plane.store, clock=plane.clock, inbox=plane.inboxes[site.cluster.id]
+        )
+        heed = Loop(
+            name=f"heed {site.cluster.id}",
+            round=heeder.heed,
+            every=2,
+            idle=15,
+            # As soon as something is said, but a burst together.
+            gap=0.01,
+        )
+        site.nudge = _waker(heed)
 
         async def past(site: Site = site) -> bool:
             await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
             return site.sky.seen_at is None
 
-        made += [observe, Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60)]
+        made += [
+            *ledger_loops(plane, plane.ledgers[site.cluster.id]),
+            observe,
+            heed,
+            Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60),
+        ]
     return made
+
+
+def ledger_loops(plane: Plane, ledger: Checkpointer) -> list[Loop]:
+    """Sign the ledger every minute and every thousand events; put away what is old enough."""
+    settings = plane.settings.ledger
+    sign = Loop(
+        name=f"checkpoint {ledger.cluster}",
+        round=ledger.sign,
+        every=SIGN_SECONDS,
+        idle=SIGN_SECONDS,
+    )
+
+    def grown(cluster: str, head: int) -> None:
+        if cluster == ledger.cluster and head - ledger.signed >= SIGN_EVENTS:
+            sign.wake()
+
+    plane.store.watch(grown)
+    if not settings.keep_days:
+        return [sign]
+
+    async def put_away() -> bool:
+        return not ledger.why_held and await seal(
+            ledger.cluster,
+            keep=timedelta(days=settings.keep_days),
+            most=settings.segment_events,
+            key=ledger.key,
+            store=plane.store,
+            archive=plane.archive,
+            clock=plane.clock,
+        )
+
+    return [sign, Loop(name=f"seal {ledger.cluster}", round=put_away, every=1, idle=3600)]
+
+
+def _waker(loop: Loop) -> Callable[[Collection[int]], None]:
+    return lambda _: loop.wake()
 
 
 def _affordable(settings: SlurmSettings) -> float:

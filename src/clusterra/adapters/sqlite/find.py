@@ -65,7 +65,7 @@ def _condition(term: Term, name: str, binds: Binds, *, alone: bool) -> str:
         return f"{column} {term.op.value} :{names[0]}"
     globs = [each for each in names if "*" in str(binds[each])]
     plain = [f":{each}" for each in names if each not in globs]
-    binds.update({each: _glob(binds[each]) for each in globs})
+    binds.update({each: glob(binds[each]) for each in globs})
     # SQLite looks up a glob that begins with text in an index, as a range. If other conditions
     # need the jobs themselves, going through the newest until a page is full is quicker; the plus
     # keeps SQLite to that.
@@ -75,7 +75,7 @@ def _condition(term: Term, name: str, binds: Binds, *, alone: bool) -> str:
     return f"({' or '.join(arms)})"
 
 
-def _glob(text: str) -> str:
+def glob(text: str) -> str:
     """Only `*` is special to us; `?` and `[` stand for themselves."""
     return "*".join(map(_exactly, text.split("*")))
 

@@ -23,15 +23,19 @@ async def healthz() -> Response:
 
 @router.get("/readyz")
 async def readyz(request: Request) -> Response:
-    """Every cluster has been seen at least once."""
+    """Every cluster has been seen at least once, or cannot be until its database is mended."""
     plane = plane_of(request)
+    held = {id: ledger.why_held for id, ledger in plane.ledgers.items() if ledger.why_held}
     waiting = {
         site.cluster.id: site.sky.why_not
         for site in plane.sites.values()
-        if site.sky.seen_at is None
+        if site.sky.seen_at is None and site.cluster.id not in held
     }
     if waiting:
         return body.json({"status": "waiting", "clusters": waiting}, 503, {"retry-after": "1"})
+    if held:
+        # Ready all the same: what there is can be read, and only these ledgers take nothing more.
+        return body.json({"status": "ready", "ledgers_held": held})
     return body.json({"status": "ready"})
 
 

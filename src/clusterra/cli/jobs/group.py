@@ -11,6 +11,7 @@ COMMANDS: dict[str, Lazy] = {
     "show": Lazy("clusterra.cli.jobs.show:show", "Everything about one job."),
     "watch": Lazy("clusterra.cli.jobs.watch:watch", "Follow a job to its end, or the whole list."),
     "logs": Lazy("clusterra.cli.jobs.logs:logs", "What a job has written."),
+    "timeline": Lazy("clusterra.cli.jobs.timeline:timeline", "What happened to one job, by step."),
     "cancel": Lazy("clusterra.cli.jobs.cancel:cancel", "Cancel jobs, by id or by query."),
     "hold": Lazy("clusterra.cli.jobs.acts:hold", "Keep waiting jobs from starting."),
     "release": Lazy("clusterra.cli.jobs.acts:release", "Let held jobs start again."),

@@ -28,6 +28,9 @@ class JobState(StrEnum):
         return self not in LIVE
 
 
+HALF_READ = "HALF_READ"
+"""A flag of ours: only the state is news, the rest is as it was when last read in full."""
+
 LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
 
 
@@ -120,8 +123,20 @@ def stands_for(job: Job, task: int) -> bool:
 def continues(old: Job, new: Job) -> Job | None:
     """Return `new` as the same job as `old`, or None if Slurm has given the id to another job.
 
-    A requeue raises the restart count and moves the submit time; a different submit
-    time without a restart can only be another job.
+    A requeue moves the submit time and raises the restart count, the latter a moment later.
+    So a later submit time alone is the same job only if that was alive and all else is alike: a
+    controller that forgot its queue in a crash starts its ids over.
     """
-    same = new.submitted_at == old.submitted_at or new.restarts > old.restarts
+    same = (
+        new.submitted_at == old.submitted_at
+        or new.restarts > old.restarts
+        or (new.submitted_at > old.submitted_at and not old.state.ended and _alike(old, new))
+    )
     return replace(new, born_at=old.born_at) if same else None
+
+
+def _alike(old: Job, new: Job) -> bool:
+    def nature(job: Job) -> tuple[str, ...]:
+        return job.run_id, job.user, job.name, job.work_dir
+
+    return nature(old) == nature(new)

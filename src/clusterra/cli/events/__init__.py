@@ -1,0 +1,1 @@
+"""`clusterra events …`: one file per thing done with events."""

@@ -1,0 +1,100 @@
+"""Write what was observed of jobs, together with the events that it tells.
+
+The one place where job events are made. A job as observed and the events between
+its last observation and this one become true in one commit, so a process that
+dies here has either told all of it or will tell it again, with the same ids.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from clusterra.control.acts import Acts
+from clusterra.control.diagnose import diagnosed
+from clusterra.core.change import Change, Record
+from clusterra.core.events.derive import derive, is_behind
+from clusterra.core.events.event import Draft
+from clusterra.core.jobs.job import HALF_READ, Job, continues
+from clusterra.ports import Clock, Logs, Store
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorder:
+    cluster: str
+    store: Store
+    clock: Clock
+    acts: Acts
+    logs: Logs
+    begins: datetime | None = None
+    """When the cluster's ledger begins: what happened before is history, and no event. None
+    until the cluster has been seen, and until then nothing is written."""
+
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """From reading what was known to writing what is: of two who looked, the later one wins."""
+
+    async def record(
+        self,
+        jobs: Collection[Job],
+        *,
+        seen_at: datetime | None = None,
+        settled: Sequence[Record[Any]] = (),
+    ) -> None:
+        """Write jobs as observed; `settled` are records that this makes superfluous.
+
+        `seen_at` is when Slurm was asked, if that was not now: a job that waited then may
+        have started since.
+        """
+        if self.begins is None or not (jobs or settled):
+            return
+        async with self._writing:
+            await self._record(jobs, seen_at or self.clock.now(), settled)
+
+    async def _record(
+        self, jobs: Collection[Job], seen_at: datetime, settled: Sequence[Record[Any]]
+    ) -> None:
+        known = await self.store.jobs_by_id(self.cluster, {job.id for job in jobs})
+        kept: list[Job] = []
+        told: list[Draft] = []
+        for seen in jobs:
+            old = known.get(seen.id)
+            job = (continues(old, seen) if old else None) or seen
+            if old is not None and old.key != job.key:
+                old = None  # Slurm has given the id to another job
+            job = await diagnosed(job, old, self.logs)
+            if old is not None and is_behind(job, old):
+                continue
+            kept.append(job)
+            if HALF_READ not in job.flags:
+                told += await self._told(old, job, seen_at)
+        told.sort(key=lambda draft: draft.at)
+        acts = await self.acts.told(told)
+        await self.tell(told, jobs=kept, drops=[*settled, *acts])
+        await self.acts.forget(acts)
+
+    async def tell(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        jobs: Sequence[Job] = (),
+        drops: Sequence[Record[Any]] = (),
+    ) -> None:
+        """Append to the ledger what happened since it began."""
+        change = Change(
+            jobs=jobs, events=[each for each in drafts if self._is_news(each)], drops=drops
+        )
+        if change:
+            await self.store.commit(self.cluster, change)
+
+    async def _told(self, old: Job | None, job: Job, seen_at: datetime) -> list[Draft]:
+        if old == job:
+            return []
+        if old is not None and HALF_READ in old.flags:
+            old = None  # what the ledger was told of it is not known: tell all, it takes each once
+        by = await self.acts.on(job.id)
+        return derive(old, job, cluster=self.cluster, now=seen_at, by=by)
+
+    def _is_news(self, draft: Draft) -> bool:
+        # Slurm's times are whole seconds, cut off.
+        return self.begins is not None and draft.at >= self.begins.replace(microsecond=0)

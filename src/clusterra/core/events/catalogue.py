@@ -1,0 +1,435 @@
+"""Every event there is, once.
+
+The reference page, the JSON Schemas, the OpenAPI `webhooks` and the AsyncAPI
+document are made from this file. Facts are metadata: nothing here can hold a
+script, an environment value or output.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from clusterra.core.events.fact import NAMES, Fact, event
+
+# --- jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFact(Fact):
+    job_id: int
+    """Slurm's id of the job; each task of an array has one of its own."""
+
+    label: str = ""
+    """The id as people write it: `41`, `43_5`, `43_[6-9]`."""
+
+    name: str = ""
+    user: str = ""
+    account: str = ""
+    partition: str = ""
+    state: str = ""
+    """Slurm's word for the state it was in then."""
+
+    restarts: int = 0
+    """How often it had been requeued."""
+
+    array_id: int | None = None
+    array_task: int | None = None
+    run_id: str = ""
+    """The submission through Clusterra that made it; empty for jobs submitted past us."""
+
+    rebuilt: bool = False
+    """Too short to be seen: told afterwards, from Slurm's own times."""
+
+    observed_by: str = "slurm"
+    """`slurm` for what Slurm confirmed; `hook` for what a hook said and Slurm knows nothing of."""
+
+
+@event("job.submitted")
+class JobSubmitted(JobFact):
+    """Slurm took a job into its queue."""
+
+    cpus: int = 0
+    memory_mib: int = 0
+    gpus: int = 0
+    nodes_wanted: int = 0
+    time_limit_minutes: int | None = None
+
+
+@event("job.pending")
+class JobPending(JobFact):
+    """A job has been waiting for some seconds, or now waits for another reason."""
+
+    reason: str = ""
+    """Slurm's word for why: Resources, Dependency, QOSMaxCpuPerUserLimit, …"""
+
+
+@event("job.allocated")
+class JobAllocated(JobFact):
+    """A job has its nodes and waits for them to be ready."""
+
+    nodes: str = ""
+
+
+@event("job.started")
+class JobStarted(JobFact):
+    """A job began to run."""
+
+    nodes: str = ""
+    cpus: int = 0
+    memory_mib: int = 0
+    gpus: int = 0
+    waited_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnded(JobFact):
+    nodes: str = ""
+    reason: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    """The signal that ended it, where one did."""
+
+    started_at: datetime | None = None
+    ran_seconds: int | None = None
+    """None if it never ran."""
+
+
+@event("job.completed")
+class JobCompleted(JobEnded):
+    """A job ended with exit code 0."""
+
+
+@event("job.failed")
+class JobFailed(JobEnded):
+    """A job ended with another exit code, by a signal, or could not be started."""
+
+
+@event("job.cancelled")
+class JobCancelled(JobEnded):
+    """A person or a policy ended a job, before or while it ran."""
+
+
+@event("job.timeout")
+class JobTimeout(JobEnded):
+    """A job reached its time limit and was ended."""
+
+
+@event("job.out_of_memory")
+class JobOutOfMemory(JobEnded):
+    """A job used more memory than it had asked for and was ended."""
+
+
+@event("job.node_fail")
+class JobNodeFail(JobEnded):
+    """A job ended because a node it ran on failed."""
+
+
+@event("job.preempted")
+class JobPreempted(JobEnded):
+    """A job was ended to make room for a more important one."""
+
+
+@event("job.lost")
+class JobLost(JobEnded):
+    """Slurm answers, and knows a job neither as live nor as ended."""
+
+
+@event("job.requeued")
+class JobRequeued(JobFact):
+    """A job went back into the queue, to run again from its beginning."""
+
+    reason: str = ""
+
+
+@event("job.held")
+class JobHeld(JobFact):
+    """A waiting job is kept from starting."""
+
+    reason: str = ""
+
+
+@event("job.released")
+class JobReleased(JobFact):
+    """A held job may start again."""
+
+
+@event("job.suspended")
+class JobSuspended(JobFact):
+    """A running job was stopped for a while."""
+
+
+@event("job.resumed")
+class JobResumed(JobFact):
+    """A suspended job runs on."""
+
+
+@event("job.time_limit_near")
+class JobTimeLimitNear(JobFact):
+    """A running job has a tenth of its time left, and ten minutes at most."""
+
+    time_limit_minutes: int = 0
+    ends_at: datetime | None = None
+
+
+# --- nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFact(Fact):
+    node: str = ""
+    """Slurm's name of it; empty while it has none."""
+
+    instance_id: str = ""
+    """The machine behind it, where a cloud names one."""
+
+    group: str = ""
+    """The auto-scaling group, node pool or shape it belongs to."""
+
+    reason: str = ""
+
+
+@event("node.provisioning")
+class NodeProvisioning(NodeFact):
+    """A machine has been asked for."""
+
+
+@event("node.launched")
+class NodeLaunched(NodeFact):
+    """The machine is running; Slurm does not know it yet."""
+
+
+@event("node.registered")
+class NodeRegistered(NodeFact):
+    """Slurm knows the node."""
+
+    cpus: int = 0
+    memory_mib: int = 0
+    gpus: int = 0
+
+
+@event("node.active")
+class NodeActive(NodeFact):
+    """The node takes jobs, for the first time."""
+
+
+@event("node.drained")
+class NodeDrained(NodeFact):
+    """The node takes no new jobs."""
+
+
+@event("node.down")
+class NodeDown(NodeFact):
+    """Slurm cannot use the node."""
+
+
+@event("node.resumed")
+class NodeResumed(NodeFact):
+    """The node takes jobs again."""
+
+
+@event("node.terminated")
+class NodeTerminated(NodeFact):
+    """The node is gone."""
+
+
+@event("node.spot_interrupted")
+class NodeSpotInterrupted(NodeFact):
+    """The cloud takes the machine back."""
+
+    action: str = ""
+    """What the cloud will do: terminate, stop, hibernate."""
+
+
+@event("fleet.resized")
+class FleetResized(Fact):
+    """Another number of workers is wanted, and why."""
+
+    shape: str
+    before: int
+    after: int
+    reason: str
+
+
+# --- clusters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStateFact(Fact):
+    instance_id: str = ""
+    """The head node, where a cloud names one."""
+
+
+@event("cluster.state.starting")
+class ClusterStarting(ClusterStateFact):
+    """The head node is being started."""
+
+
+@event("cluster.state.started")
+class ClusterStarted(ClusterStateFact):
+    """The cluster was started."""
+
+
+@event("cluster.state.stopping")
+class ClusterStopping(ClusterStateFact):
+    """The head node is being stopped."""
+
+
+@event("cluster.state.stopped")
+class ClusterStopped(ClusterStateFact):
+    """The cluster was stopped in an orderly way."""
+
+
+@event("cluster.connected")
+class ClusterConnected(Fact):
+    """The cluster was seen for the first time. Its ledger begins here."""
+
+    slurm_version: str
+    api_version: str
+
+
+@event("cluster.unreachable")
+class ClusterUnreachable(Fact):
+    """Slurm has not answered for a while; nothing is concluded about its jobs."""
+
+    why: str
+
+
+@event("cluster.recovered")
+class ClusterRecovered(Fact):
+    """Slurm answers again; what happened meanwhile follows, from its accounting."""
+
+    unseen_seconds: int
+
+
+@event("cluster.notice")
+class ClusterNotice(Fact):
+    """The cloud said something about the cluster that has no event of its own."""
+
+    name: str
+    instance_id: str = ""
+
+
+# --- people
+
+
+@event("user.login")
+class UserLogin(Fact):
+    """A person signed in."""
+
+    email: str
+    address: str = ""
+
+
+@event("user.logout")
+class UserLogout(Fact):
+    """A person signed out."""
+
+    email: str
+
+
+@event("user.access.granted")
+class UserAccessGranted(Fact):
+    """A person was given a role."""
+
+    email: str
+    role: str
+
+
+@event("user.access.revoked")
+class UserAccessRevoked(Fact):
+    """A role was taken from a person."""
+
+    email: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaFact(Fact):
+    user: str
+    used: str
+    limit: str
+    currency: str
+    period: str
+
+
+@event("user.quota.high")
+class UserQuotaHigh(QuotaFact):
+    """A person has spent most of what they may."""
+
+
+@event("user.quota.exceeded")
+class UserQuotaExceeded(QuotaFact):
+    """A person has spent more than they may."""
+
+
+# --- what administrators do
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminFact(Fact):
+    id: str
+    """Which one."""
+
+    name: str = ""
+
+
+@event("admin.token.created")
+class AdminTokenCreated(AdminFact):
+    """A token was made."""
+
+
+@event("admin.token.revoked")
+class AdminTokenRevoked(AdminFact):
+    """A token was made invalid."""
+
+
+@event("admin.key.rotated")
+class AdminKeyRotated(AdminFact):
+    """A key was replaced by a new one."""
+
+
+@event("admin.webhook.created")
+class AdminWebhookCreated(AdminFact):
+    """A webhook was made."""
+
+
+@event("admin.webhook.changed")
+class AdminWebhookChanged(AdminFact):
+    """A webhook was changed, paused or resumed."""
+
+
+@event("admin.webhook.deleted")
+class AdminWebhookDeleted(AdminFact):
+    """A webhook was taken away."""
+
+
+@event("admin.quota.changed")
+class AdminQuotaChanged(AdminFact):
+    """A person's limit was set, changed or lifted."""
+
+
+@event("admin.template.changed")
+class AdminTemplateChanged(AdminFact):
+    """A job template was added, changed or taken away."""
+
+
+# --- the collector
+
+
+@event("collector.gap")
+class CollectorGap(Fact):
+    """What hooks said could not be kept; observation fills in what it can."""
+
+    lost: int
+    since: datetime
+    until: datetime
+    why: str
+
+
+@event("collector.tested")
+class CollectorTested(Fact):
+    """A hook's installer tried whether its events arrive."""
+
+    user: str = ""
+
+
+CATALOGUE = dict(NAMES)

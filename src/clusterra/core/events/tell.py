@@ -1,0 +1,235 @@
+"""An event as one sentence for people: `ana submitted align: 2 CPUs, 4 GiB`.
+
+The terminal, the console and chat messages say the same words. What the event is
+about (`job/41`) stands beside the sentence wherever it is shown, and is not repeated in
+it, except where a name says more. An event of a kind that is not known here (a newer
+server's) is told by its type.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Data = Mapping[str, Any]
+Explain = Callable[[str], str]
+"""Puts Slurm's code for a reason into words."""
+
+_SIGNALS = {6: "ABRT", 9: "KILL", 11: "SEGV", 15: "TERM"}
+_TURN = frozenset({"", "None", "Priority", "Resources"})
+
+
+def tell(type: str, data: Data, *, by: str = "", explain: Explain = str) -> str:
+    """Return the sentence; `by` is the person who did it, where one did."""
+    if (how := _JOBS.get(type)) is not None:
+        return how(data, by, explain)
+    if (plain := _PLAIN.get(type)) is not None:
+        return plain(data, by)
+    return type.rpartition(".")[2].replace("_", " ")
+
+
+def person(authtype: str, authid: str) -> str:
+    """Return who acted, or nothing where it was the system."""
+    return authid if authtype == "user" else ""
+
+
+def span(seconds: float) -> str:
+    """Return `31 s`, `2m 04s`, `1h 05m`, `3d 02h`."""
+    minutes, s = divmod(max(0, int(seconds)), 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return f"{days}d {h:02}h"
+    if hours:
+        return f"{hours}h {m:02}m"
+    return f"{m}m {s:02}s" if minutes else f"{s} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _memory(mib: int) -> str:
+    return f"{mib / 1024:.3g} GiB" if mib >= 1024 else f"{mib} MiB"
+
+
+def _asked(data: Data) -> str:
+    nodes, minutes = data.get("nodes_wanted") or 0, data.get("time_limit_minutes")
+    parts = (
+        _count(nodes, "node") if nodes > 1 else "",
+        _count(data["cpus"], "CPU") if data.get("cpus") else "",
+        _memory(data["memory_mib"]) if data.get("memory_mib") else "",
+        _count(data["gpus"], "GPU") if data.get("gpus") else "",
+        f"at most {span(minutes * 60)}" if minutes else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _with(words: str, more: str, between: str = ": ") -> str:
+    return f"{words}{between}{more}" if more else words
+
+
+# --- jobs
+
+
+def _submitted(data: Data, by: str, _: Explain) -> str:
+    who, name = by or data.get("user"), data.get("name") or "a job"
+    words = f"{who} submitted {name}" if who else f"{name} was submitted"
+    return _with(words, _asked(data))
+
+
+def _pending(data: Data, _: str, explain: Explain) -> str:
+    reason = data.get("reason") or ""
+    return "waits for its turn" if reason in _TURN else f"waits: {explain(reason)}"
+
+
+def _allocated(data: Data, _by: str, _: Explain) -> str:
+    return _with("has its nodes and waits for them to be ready", data.get("nodes") or "")
+
+
+def _started(data: Data, _by: str, _: Explain) -> str:
+    words = _with("started", data.get("nodes") or "", " on ")
+    waited = data.get("waited_seconds")
+    return words if waited is None else f"{words} after waiting {span(waited)}"
+
+
+def _ran(data: Data, words: str) -> str:
+    ran = data.get("ran_seconds")
+    return f"{words} before it started" if ran is None else f"{words} after {span(ran)}"
+
+
+def _failed(data: Data, _: str, explain: Explain) -> str:
+    signal, code = data.get("signal"), data.get("exit_code")
+    if signal:
+        name = f" ({_SIGNALS[signal]})" if signal in _SIGNALS else ""
+        return _ran(data, f"failed with signal {signal}{name}")
+    if code:
+        return _ran(data, f"failed with exit code {code}")
+    return _with(_ran(data, "failed"), explain(data.get("reason") or ""))
+
+
+def _cancelled(data: Data, by: str, _: Explain) -> str:
+    return _ran(data, f"{by} cancelled it" if by else "was cancelled")
+
+
+def _node_fail(data: Data, _by: str, _: Explain) -> str:
+    return _ran(data, _with("was lost with its node", data.get("nodes") or "", " "))
+
+
+def _requeued(data: Data, by: str, _: Explain) -> str:
+    words = f"{by} put it back into the queue" if by else "went back into the queue"
+    return _with(words, f"restart {data['restarts']}" if data.get("restarts") else "", ", ")
+
+
+def _held(data: Data, by: str, explain: Explain) -> str:
+    return f"{by} holds it" if by else _with("is held", explain(data.get("reason") or ""))
+
+
+def _near(data: Data, _by: str, _: Explain) -> str:
+    minutes = data.get("time_limit_minutes")
+    return "comes near its time limit" + (f" of {span(minutes * 60)}" if minutes else "")
+
+
+_JOBS: Mapping[str, Callable[[Data, str, Explain], str]] = {
+    "job.submitted": _submitted,
+    "job.pending": _pending,
+    "job.allocated": _allocated,
+    "job.started": _started,
+    "job.completed": lambda data, _, __: _ran(data, "completed"),
+    "job.failed": _failed,
+    "job.cancelled": _cancelled,
+    "job.timeout": lambda data, _, __: _ran(data, "reached its time limit"),
+    "job.out_of_memory": lambda data, _, __: _ran(data, "ran out of memory"),
+    "job.node_fail": _node_fail,
+    "job.preempted": lambda data, _, __: _ran(data, "made room for a more important job"),
+    "job.lost": lambda _data, _, __: "is known to Slurm no more",
+    "job.requeued": _requeued,
+    "job.held": _held,
+    "job.released": lambda _, by, __: f"{by} released it" if by else "may start again",
+    "job.suspended": lambda _, by, __: f"{by} suspended it" if by else "was suspended",
+    "job.resumed": lambda _, by, __: f"{by} resumed it" if by else "runs on",
+    "job.time_limit_near": _near,
+}
+
+
+# --- everything else
+
+
+def _state(words: str) -> Callable[[Data, str], str]:
+    return lambda data, _: _with(words, data.get("reason") or "")
+
+
+def _registered(data: Data, _: str) -> str:
+    return _with("joined", _asked(data), " with ")
+
+
+def _quota(words: str) -> Callable[[Data, str], str]:
+    def told(data: Data, _: str) -> str:
+        return (
+            f"{data.get('user')} has {words}: {data.get('used')} of {data.get('limit')} "
+            f"{data.get('currency')} in {data.get('period')}"
+        )
+
+    return told
+
+
+def _admin(what: str, done: str) -> Callable[[Data, str], str]:
+    def told(data: Data, by: str) -> str:
+        return f"{by or 'somebody'} {done} the {what} {data.get('name') or data.get('id')}"
+
+    return told
+
+
+def _access(data: Data, by: str, words: str) -> str:
+    return f"{data.get('email')} {words} {data.get('role')}" + (f", by {by}" if by else "")
+
+
+_PLAIN: Mapping[str, Callable[[Data, str], str]] = {
+    "node.provisioning": _state("was asked for"),
+    "node.launched": _state("runs; Slurm does not know it yet"),
+    "node.registered": _registered,
+    "node.active": _state("takes jobs"),
+    "node.drained": _state("takes no new jobs"),
+    "node.down": _state("is down"),
+    "node.resumed": _state("takes jobs again"),
+    "node.terminated": _state("is gone"),
+    "node.spot_interrupted": lambda data, _: _with(
+        "is taken back by the cloud", data.get("action") or ""
+    ),
+    "fleet.resized": lambda data, _: _with(
+        f"{data.get('shape')}: {data.get('before')} → {data.get('after')} workers",
+        data.get("reason") or "",
+    ),
+    "cluster.state.starting": lambda _data, _: "is being started",
+    "cluster.state.started": lambda _data, _: "was started",
+    "cluster.state.stopping": lambda _data, _: "is being stopped",
+    "cluster.state.stopped": lambda _data, _: "was stopped",
+    "cluster.connected": lambda data, _: (
+        f"was seen for the first time: Slurm {data.get('slurm_version')}, "
+        f"API {data.get('api_version')}"
+    ),
+    "cluster.unreachable": lambda data, _: _with("cannot be seen", data.get("why") or ""),
+    "cluster.recovered": lambda data, _: (
+        f"is seen again after {span(data.get('unseen_seconds') or 0)}"
+    ),
+    "cluster.notice": lambda data, _: _with("the cloud said", data.get("name") or ""),
+    "user.login": lambda data, _: _with(
+        f"{data.get('email')} signed in", data.get("address") or "", " from "
+    ),
+    "user.logout": lambda data, _: f"{data.get('email')} signed out",
+    "user.access.granted": lambda data, by: _access(data, by, "was given the role"),
+    "user.access.revoked": lambda data, by: _access(data, by, "lost the role"),
+    "user.quota.high": _quota("spent most of the quota"),
+    "user.quota.exceeded": _quota("spent more than the quota"),
+    "admin.token.created": _admin("token", "made"),
+    "admin.token.revoked": _admin("token", "revoked"),
+    "admin.key.rotated": _admin("key", "replaced"),
+    "admin.webhook.created": _admin("webhook", "made"),
+    "admin.webhook.changed": _admin("webhook", "changed"),
+    "admin.webhook.deleted": _admin("webhook", "took away"),
+    "admin.quota.changed": _admin("quota", "changed"),
+    "admin.template.changed": _admin("template", "changed"),
+    "collector.gap": lambda data, _: _with(
+        f"{_count(data.get('lost') or 0, 'message')} of hooks could not be kept",
+        data.get("why") or "",
+    ),
+    "collector.tested": lambda _data, _: "the hooks were tried, and arrive",
+}
