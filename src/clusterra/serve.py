@@ -59,6 +59,8 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
             access_log=False,
             lifespan="off",
             server_header=False,
+            # Whose request it is, is said by a header only where the settings trust a proxy.
+            proxy_headers=False,
             timeout_graceful_shutdown=LAST_REQUESTS,
         )
         server = _Server(config, before_stop=plane.hub.close)

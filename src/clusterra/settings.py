@@ -31,7 +31,23 @@ class ServerSettings:
     """Directory of the database."""
 
     token: Path | None = None
-    """File with the admin token; `token` in the state directory if left out."""
+    """File with the token of whoever runs the server; `token` in the state directory if left
+    out."""
+
+    owner: str = ""
+    """E-mail of whoever runs the server: the first owner. The Linux user, at localhost, if left
+    out."""
+
+    url: str = ""
+    """Address people reach the server by, as `https://clusterra.lab.example`: it is in links and in
+    what the identity provider sends people back to. The one it listens on if left out."""
+
+    session_key: Path | None = None
+    """File with the key that sessions are signed with; made if it is missing. `session.key` in the
+    state directory if left out."""
+
+    behind_proxy: bool = False
+    """Take the caller's address from `X-Forwarded-For`, as a proxy in front of the server sets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +110,10 @@ class ClusterSettings:
     """Slurm user in whose name the queue is observed."""
 
     user: str = ""
-    """Linux user in whose name the admin token submits; the user who runs the server if left out."""
+    """Linux user in whose name whoever runs the server submits; the user who runs it if left out."""
+
+    workspace: str = ""
+    """The workspace it belongs to; the first one if left out."""
 
     account: str = ""
     """Slurm account that people are put into before their first job; empty puts nobody anywhere."""
@@ -107,6 +126,45 @@ class ClusterSettings:
     `keys/<id>.key` in the state directory if left out."""
 
     embedded: EmbeddedSettings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcSettings:
+    issuer: str
+    """Address of the identity provider, exactly as it names itself: `https://lab.okta.com`."""
+
+    client_id: str
+    """What the provider calls this server."""
+
+    client_secret_file: Path | None = None
+    """File with the secret that goes with it; a public client has none."""
+
+    name: str = ""
+    """What people call the provider; its host name if left out."""
+
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+    """What the provider is asked for; some want `groups` here before they tell them."""
+
+    groups_claim: str = "groups"
+    """Where in the ID token somebody's groups are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceSettings:
+    id: str
+    """Short name in URLs; also the Slurm account of its people."""
+
+    name: str = ""
+    """What people call it; the id if left out."""
+
+    domains: tuple[str, ...] = ()
+    """E-mail domains whose people are in it without being invited. Only with a provider."""
+
+    domain_role: str = "member"
+    """What they are there."""
+
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Roles by the provider's groups: `{ "hpc-admins" = "admin" }`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +189,8 @@ class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
+    oidc: OidcSettings | None = None
+    workspaces: tuple[WorkspaceSettings, ...] = ()
     clusters: tuple[ClusterSettings, ...] = ()
 
 
@@ -151,6 +211,7 @@ def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
         ("server", ServerSettings),
         ("slurm", SlurmSettings),
         ("ledger", LedgerSettings),
+        ("oidc", OidcSettings),
     ):
         for key in dataclasses.fields(section):
             variable = f"CLUSTERRA_{name}_{key.name}".upper()
@@ -191,8 +252,12 @@ def _convert(hint: Any, value: Any, at: str) -> Any:
         hint = next(arm for arm in typing.get_args(hint) if arm is not types.NoneType)
     if dataclasses.is_dataclass(hint):
         return build(typing.cast("type[Any]", hint), value, f"{at}.")
+    if typing.get_origin(hint) is Mapping:
+        return {str(key): str(each) for key, each in value.items()}
     if typing.get_origin(hint) is tuple:
         arm = typing.get_args(hint)[0]
+        if isinstance(value, str):  # from a variable
+            value = value.replace(",", " ").split()
         return tuple(_convert(arm, each, f"{at}[{n}]") for n, each in enumerate(value))
     try:
         if hint is bool:

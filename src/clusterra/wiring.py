@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -19,6 +20,7 @@ from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.memory_archive import MemoryArchive
+from clusterra.adapters.seal import SealKey, open_seal_key
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
@@ -26,18 +28,25 @@ from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.link import Linked
+from clusterra.control.people.people import People
 from clusterra.control.record import Recorder
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
+from clusterra.core.access import Role
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Refused
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.fit import Largest
-from clusterra.ports import Archive, Clock, Logs, Signer, Store
-from clusterra.settings import ClusterSettings, Settings
+from clusterra.core.people.person import Workspace
+from clusterra.core.people.rules import Rules
+from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Store
+from clusterra.settings import ClusterSettings, Settings, WorkspaceSettings
 
 log = structlog.get_logger()
+
+WORKSPACE = "clusterra"
+"""The one there is when the settings name none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,21 +62,34 @@ class Plane:
     hub: Hub
     ledgers: dict[str, Checkpointer]
     archive: Archive
+    people: People
     token: str
-    """The admin's."""
+    """Of whoever runs the server."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What each cluster's collector shows, by cluster; one without a key is heard from nobody."""
+    """Of each cluster, the key that its collector finds in a file beside the server."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.people.is_open
+
+    async def open(self) -> None:
+        """Read who there is, before anybody is let in."""
+        await self.people.open(self.keys)
 
     def site(self, id: str) -> Site:
         try:
             return self.sites[id]
         except KeyError:
-            raise NotFound(
-                f"There is no cluster {id!r} here.",
-                hint=f"The clusters are: {', '.join(self.sites) or 'none yet'}.",
-                code="cluster-not-found",
-            ) from None
+            raise no_such_cluster(id) from None
+
+
+def no_such_cluster(id: str) -> NotFound:
+    return NotFound(
+        f"There is no cluster {id[:64]!r} here.",
+        hint="`clusterra clusters list` shows those you have.",
+        code="cluster-not-found",
+    )
 
 
 def make_plane(
@@ -80,10 +102,23 @@ def make_plane(
     keys: Mapping[str, str] | None = None,
     archive: Archive | None = None,
     signer: Signer | None = None,
+    sealer: Sealer | None = None,
+    provider: Provider | None = None,
 ) -> Plane:
-    """Put a plane together. Without an archive and a key it has some that last as long as it."""
+    """Put a plane together. Without an archive and keys it has some that last as long as it."""
     archive = archive or MemoryArchive()
     signer = signer or LedgerKey(os.urandom(32))
+    people = _people(
+        settings,
+        sites,
+        store=store,
+        clock=clock,
+        sealer=sealer or SealKey(os.urandom(32), clock=clock),
+        provider=provider,
+    )
+    for site in sites:
+        site.workspace = people.clusters[site.cluster.id]
+        site.recorder.actor_of = people.directory.actor_of
 
     def new_run_id() -> str:
         return uuid7(clock.now(), os.urandom(10))
@@ -94,21 +129,80 @@ def make_plane(
         clock=clock,
         sites={site.cluster.id: site for site in sites},
         submitters={
-            site.cluster.id: Submitter(site=site, store=store, clock=clock, new_run_id=new_run_id)
+            site.cluster.id: Submitter(
+                site=site,
+                store=store,
+                clock=clock,
+                new_run_id=new_run_id,
+                uid_of=people.directory.uid_of,
+            )
             for site in sites
         },
         inboxes={site.cluster.id: Inbox(site=site, store=store, clock=clock) for site in sites},
         hub=Hub(store),
         ledgers={
-            site.cluster.id: Checkpointer(
-                cluster=site.cluster.id, store=store, archive=archive, signer=signer, clock=clock
+            id: Checkpointer(cluster=id, store=store, archive=archive, signer=signer, clock=clock)
+            for id in (
+                *(site.cluster.id for site in sites),
+                *(workspace.id for workspace in people.workspaces),
             )
-            for site in sites
         },
         archive=archive,
+        people=people,
         token=token,
         keys=keys or {},
     )
+
+
+def _people(
+    settings: Settings,
+    sites: list[Site],
+    *,
+    store: Store,
+    clock: Clock,
+    sealer: Sealer,
+    provider: Provider | None,
+) -> People:
+    listed = settings.workspaces or (WorkspaceSettings(id=WORKSPACE),)
+    login = sites[0].user if sites else getpass.getuser()
+    return People(
+        store=store,
+        clock=clock,
+        sealer=sealer,
+        provider=provider,
+        workspaces=[Workspace(id=each.id, name=each.name or each.id) for each in listed],
+        rules=[_rules(each) for each in listed],
+        clusters={site.cluster.id: _workspace_of(site, settings, listed) for site in sites},
+        operator_email=settings.server.owner or f"{login}@localhost",
+        operator_login=login,
+    )
+
+
+def _workspace_of(site: Site, settings: Settings, listed: tuple[WorkspaceSettings, ...]) -> str:
+    named = [each.workspace for each in settings.clusters if each.id == site.cluster.id]
+    wanted = next(iter(named), "") or listed[0].id
+    if wanted not in {each.id for each in listed}:
+        raise Invalid(
+            f"The cluster {site.cluster.id} is to belong to the workspace {wanted}, and there is"
+            " no such workspace.",
+            hint="Add it to the settings: [[workspaces]] with that id.",
+        )
+    return wanted
+
+
+def _rules(each: WorkspaceSettings) -> Rules:
+    try:
+        return Rules(
+            workspace=each.id,
+            domains=frozenset(domain.lower() for domain in each.domains),
+            domain_role=Role(each.domain_role),
+            groups={group: Role(role) for group, role in each.groups.items()},
+        )
+    except ValueError as error:
+        raise Invalid(
+            f"In the workspace {each.id}: {error}.",
+            hint=f"The roles are: {', '.join(Role)}.",
+        ) from None
 
 
 @asynccontextmanager
@@ -127,19 +221,28 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         keys={each.id: _collector_key(each, state) for each in settings.clusters},
         archive=LocalArchive(settings.ledger.archive or state / "ledger"),
         signer=open_key(settings.ledger.key or state / "ledger.key"),
+        sealer=SealKey(
+            open_seal_key(settings.server.session_key or state / "session.key"), clock=clock
+        ),
+        provider=_provider(settings, clock),
     )
     try:
         for id, ledger in plane.ledgers.items():
             await ledger.open()
             if ledger.why_held:
                 log.error("ledger.held", cluster=id, why=ledger.why_held)
-                plane.sites[id].sky.why_not = ledger.why_held
+                if id in plane.sites:
+                    plane.sites[id].sky.why_not = ledger.why_held
+        await plane.open()
         await _tell_of_starts(settings, sites)
         yield plane
     finally:
         await _tell_of_stops(settings, sites)
         for submitter in plane.submitters.values():
             await submitter.settle()
+        await plane.people.uses.write()
+        if plane.people.provider is not None:
+            await plane.people.provider.close()
         for ledger in plane.ledgers.values():
             await _signed(ledger)
         for site in sites:
@@ -176,6 +279,36 @@ async def _signed(ledger: Checkpointer) -> None:
     except ClusterraError as error:
         # The next start signs what this one could not.
         log.warning("ledger.not_signed", cluster=ledger.cluster, why=error.detail)
+
+
+def _provider(settings: Settings, clock: Clock) -> Provider | None:
+    oidc = settings.oidc
+    if oidc is None:
+        return None
+    # Brings the libraries of the protocol, which a server without a provider need not load.
+    from clusterra.adapters.oidc import OidcProvider  # noqa: PLC0415
+
+    return OidcProvider(
+        issuer=oidc.issuer,
+        client_id=oidc.client_id,
+        client_secret=_secret(oidc.client_secret_file),
+        name=oidc.name or urlsplit(oidc.issuer).hostname or oidc.issuer,
+        scopes=oidc.scopes,
+        groups_claim=oidc.groups_claim,
+        clock=clock,
+    )
+
+
+def _secret(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise Invalid(
+            f"The client secret {path} cannot be read: {error.strerror}.",
+            hint="Put the secret that the identity provider gave you into that file.",
+        ) from None
 
 
 def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clock) -> Site:

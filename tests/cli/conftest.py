@@ -13,6 +13,16 @@ from clusterra.cli.session import Session
 from tests.cli.world import TOKEN, FakeApi, ManualWatch, serving
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nobody's own sessions take part."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
 @pytest.fixture
 def api() -> Iterator[FakeApi]:
     with serving(FakeApi()) as running:

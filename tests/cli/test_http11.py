@@ -183,7 +183,7 @@ def test_an_answer_without_content_has_none_whatever_it_says(
 def test_a_question_travels_whole(speaker: Speaker) -> None:
     speaker.say(measured(b""), NEXT, to="/below/jobs?q=1")
     speaker.say(measured(b""), NEXT, to="/below/jobs/41")
-    connection = Connection(f"{speaker.url}/below/", acting_as="ana")
+    connection = Connection(f"{speaker.url}/below/", token="ana")
 
     connection.send("POST", "/jobs?q=1", b'{"a":1}', {"Idempotency-Key": "k"})
     connection.send("DELETE", "/jobs/41")
@@ -192,7 +192,7 @@ def test_a_question_travels_whole(speaker: Speaker) -> None:
     lines = speaker.asked[0].decode().split("\r\n")
     assert lines[0] == "POST /below/jobs?q=1 HTTP/1.1"
     assert f"Host: {speaker.url.removeprefix('http://')}" in lines
-    assert {"X-Clusterra-User: ana", "Idempotency-Key: k", "Content-Length: 7"} <= set(lines)
+    assert {"Authorization: Bearer ana", "Idempotency-Key: k", "Content-Length: 7"} <= set(lines)
     assert lines[-1] == '{"a":1}'
     assert speaker.asked[1].startswith(b"DELETE /below/jobs/41 HTTP/1.1\r\n")
 
@@ -362,10 +362,12 @@ class TestLines:
         assert speaker.is_left_alone()
 
 
-@pytest.mark.parametrize("name", ["ana\r\nX-Admin: yes", "ana\n", "a\x00b", "名前"])
-def test_a_name_cannot_smuggle_a_header(name: str) -> None:
+@pytest.mark.parametrize("text", ["ana\r\nX-Admin: yes", "ana\n", "a\x00b", "名前"])
+def test_a_token_or_key_cannot_smuggle_a_header(text: str) -> None:
     with pytest.raises(Invalid, match="cannot be sent"):
-        Connection("http://127.0.0.1:1", acting_as=name).send("GET", "/")
+        Connection("http://127.0.0.1:1", token=text).send("GET", "/")
+    with pytest.raises(Invalid, match="cannot be sent"):
+        Connection("http://127.0.0.1:1").send("POST", "/", b"", {"Idempotency-Key": text})
 
 
 @pytest.mark.parametrize(

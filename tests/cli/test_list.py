@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Terminal
-from tests.cli.world import TOKEN, FakeApi, a_job, ended, problem, running
+from tests.cli.world import TOKEN, FakeApi, a_job, ended, me, problem, running
 
 pytestmark = pytest.mark.enable_socket
 
@@ -46,11 +46,21 @@ def test_filters_become_one_query(terminal: Terminal, api: FakeApi) -> None:
     }
 
 
-def test_mine_is_whoever_one_acts_as(terminal: Terminal, api: FakeApi) -> None:
-    terminal("--as", "ben", "jobs", "list", "--mine")
+def test_mine_is_whatever_runs_as_ones_own_linux_user(terminal: Terminal, api: FakeApi) -> None:
+    api.routes["GET /v1/users/me"] = lambda _: me(login="ana-2")
 
-    assert api.asked[-1].query["q"] == "user:ben"
-    assert api.asked[-1].headers["x-clusterra-user"] == "ben"
+    terminal("jobs", "list", "--mine")
+
+    assert api.asked[-1].query["q"] == "user:ana-2"
+
+
+def test_a_list_asks_for_nothing_but_the_jobs(terminal: Terminal, api: FakeApi) -> None:
+    terminal("jobs", "list", "--cluster", "clus1a2b")
+
+    assert [asked.path for asked in api.asked] == [
+        "/v1/clusters",
+        "/v1/clusters/clus1a2b/jobs",
+    ]
 
 
 def test_state_with_a_path_means_the_server_as_everywhere(

@@ -1,27 +1,33 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from click.testing import CliRunner
 
 from clusterra import __version__
+from clusterra.cli.amounts import utc_now
 from clusterra.cli.main import COMMANDS, cli
+from clusterra.client.credentials import Credentials, Signed
+from clusterra.client.find import credentials_file
 from tests.cli.conftest import Terminal
 from tests.cli.world import TOKEN, FakeApi, a_job, ended, running
 
 HEAVY = ("aiohttp", "fastapi", "starlette", "uvicorn", "asyncio", "pydantic", "structlog")
 
 
-def python(*arguments: str) -> str:
+def python(*arguments: str, environ: Mapping[str, str] = MappingProxyType({})) -> str:
     # Only our own search path: a plugin that imports asyncio at start-up is not ours to judge.
     done = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | dict(environ),
     )
     return done.stdout
 
@@ -36,12 +42,29 @@ def test_the_terminal_loads_no_server(module: str) -> None:
 
 
 def test_a_list_of_jobs_waits_for_no_import_it_does_not_use() -> None:
-    slow = ("http.client", "email", "ssl", "clusterra.wire.clusters")
+    slow = ("http.client", "email", "ssl", "clusterra.wire.clusters", "clusterra.wire.people")
     script = (
         f"import clusterra.cli.jobs.list, sys; print([m for m in {slow!r} if m in sys.modules])"
     )
 
     assert python("-c", script) == "[]\n"
+
+
+@pytest.mark.enable_socket
+def test_a_list_with_a_session_that_is_good_imports_nothing_about_people(
+    api: FakeApi, tmp_path: Path
+) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "CLUSTERRA_STATE": str(tmp_path)}
+    ends = utc_now() + timedelta(minutes=5)
+    session = Signed(email="a@b", access_token=TOKEN, ends_at=ends, refresh_token="r")
+    Credentials(credentials_file(environ)).keep(api.url, session)
+    script = "import sys; from clusterra.cli.main import main\ntry: main()\nfinally: "
+    script += "print('clusterra.wire.people' in sys.modules)"
+
+    told = python("-c", script, "--url", api.url, "jobs", "list", environ=environ)
+
+    assert told.endswith("False\n")
+    assert api.asked[-1].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 def test_help_names_every_command_without_loading_any() -> None:

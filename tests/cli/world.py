@@ -26,6 +26,7 @@ from clusterra.wire.clusters import (
     SlurmView,
 )
 from clusterra.wire.jobs import JobPage, JobView
+from clusterra.wire.people import Me, PersonView, WorkspacePage, WorkspaceView
 from clusterra.wire.problem import Problem
 
 NOON = datetime(2026, 5, 14, 12, 0, tzinfo=UTC)
@@ -123,6 +124,47 @@ def a_node(name: str = "w1", **known: Any) -> NodeView:
     return NodeView(name=name, **(fields | known))
 
 
+def a_workspace(id: str = "lab", **known: Any) -> WorkspaceView:
+    fields: dict[str, Any] = {
+        "name": "The Lab",
+        "role": "owner",
+        "others_jobs": "details",
+        "clusters": ["clus1a2b"],
+    }
+    return WorkspaceView(id=id, **(fields | known))
+
+
+def me(**known: Any) -> Me:
+    fields: dict[str, Any] = {
+        "id": "usr_ana",
+        "email": "ana@lab.example",
+        "name": "Ana",
+        "login": "ana",
+        "uid": 20001,
+        "workspaces": [a_workspace()],
+        "preferences": {},
+        "by": "session",
+        "scopes": [],
+        "expires_at": NOON + timedelta(days=30),
+    }
+    return Me(**(fields | known))
+
+
+def a_person(email: str = "ben@lab.example", **known: Any) -> PersonView:
+    fields: dict[str, Any] = {
+        "id": "usr_ben",
+        "name": "Ben",
+        "login": "ben",
+        "uid": 20002,
+        "role": "member",
+        "since": NOON - timedelta(days=3),
+        "by": "ana@lab.example",
+        "signed_in": True,
+        "last_seen_at": NOON - timedelta(hours=1),
+    }
+    return PersonView(email=email, **(fields | known))
+
+
 class ManualWatch(Watch):
     """Time that passes only by waiting."""
 
@@ -197,23 +239,33 @@ class FakeApi:
                 max_minutes=None,
             )
         ]
+        self.workspaces = [a_workspace()]
         self.stale_for: float | None = None
         self.pages: list[list[JobView]] = [[]]
         self.life: list[JobView] = []
         """What one job looks like, look after look; the last stays."""
         self.output: bytes | None = None
         self.routes: dict[str, Route] = {}
-        """Answers for `METHOD tail-of-path`, instead of the usual ones."""
+        """Answers for `METHOD path`, or `METHOD path-below-the-cluster`, not the usual ones."""
+        self.tokens = {TOKEN}
+        """Those that let in."""
+        self.ended_tokens: set[str] = set()
+        """Those of sessions that have to be refreshed."""
 
     def answer(self, asked: Asked) -> Any:
         tail = "/".join(asked.path.split("/")[4:])
-        key = f"{asked.method} {tail}"
-        if key in self.routes:
-            return self.routes[key](asked)
-        if asked.headers.get("authorization") != f"Bearer {TOKEN}":
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        if token in self.ended_tokens:
+            return problem(401, "token-expired", "This token has ended.", kind="unauthenticated")
+        for key in (f"{asked.method} {asked.path}", f"{asked.method} {tail}"):
+            if key in self.routes:
+                return self.routes[key](asked)
+        if token not in self.tokens:
             return problem(401, "unauthenticated", "This token is not known here.")
         if asked.path == "/v1/clusters":
             return ClusterPage(clusters=self.clusters, total=len(self.clusters))
+        if asked.path == "/v1/workspaces":
+            return WorkspacePage(workspaces=self.workspaces, total=len(self.workspaces))
         if asked.method == "GET":
             return self._question(asked, tail)
         return self._act(asked, tail.split("/"))

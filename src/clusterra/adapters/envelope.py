@@ -31,6 +31,14 @@ class _Envelope(msgspec.Struct):
     data: Fact
 
 
+class _Job(msgspec.Struct):
+    user: str = ""
+
+
+class _AboutJob(msgspec.Struct):
+    data: _Job
+
+
 class _Outside(msgspec.Struct):
     """What a reader needs of the envelope without its data."""
 
@@ -44,6 +52,7 @@ class _Outside(msgspec.Struct):
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Outside).decode
+_decode_job = msgspec.json.Decoder(_AboutJob).decode
 
 
 def spell(draft: Draft, *, cluster: str, seq: int, recorded_at: datetime) -> bytes:
@@ -83,4 +92,10 @@ def read(body: bytes, *, cluster: str, seq: int, chain: bytes) -> Event:
         at=outside.time,
         body=body,
         chain=chain,
+        owner=owner_of(outside.type, body),
     )
+
+
+def owner_of(type: str, body: bytes) -> str:
+    """Return whose job an event is about."""
+    return _decode_job(body).data.user if type.startswith("job.") else ""

@@ -11,10 +11,8 @@ import re
 from pathlib import Path
 
 from clusterra.core.errors import Refused
+from clusterra.core.people.logins import FIRST_UID, next_uid
 from clusterra.ports import Login
-
-FIRST_UID = 20_000
-"""Far from the host's own people and from the daemons' uids."""
 
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
@@ -26,22 +24,23 @@ class LocalLogins:
         self._made: dict[str, Login] = {}
         self._lock = asyncio.Lock()
 
-    async def ensure(self, name: str) -> Login:
+    async def ensure(self, name: str, uid: int | None) -> Login:
         if (login := self._made.get(name)) is None:
             async with self._lock:
-                login = await asyncio.to_thread(self._find_or_make, name)
+                login = await asyncio.to_thread(self._find_or_make, name, uid)
                 self._made[name] = login
         return login
 
     async def directory_missing(self, path: str) -> bool:
         return path.startswith("/home/") and not (self._root / path.lstrip("/")).is_dir()
 
-    def _find_or_make(self, name: str) -> Login:
+    def _find_or_make(self, name: str, wanted: int | None) -> Login:
         home = f"/home/{name}"
         if self._single_user and name != self._single_user:
             raise Refused(
                 f"This cluster runs every job as {self._single_user}; it has no user {name}.",
-                hint="It was started without root. Started as root, each person has a user.",
+                hint="It was started without root. Started as root, each person has a user; here "
+                "others can only look.",
                 code="single-user",
             )
         if not _NAME.fullmatch(name):
@@ -54,14 +53,20 @@ class LocalLogins:
         lines = [line.split(":") for line in passwd.read_text().splitlines() if ":" in line]
         uids = {line[0]: int(line[2]) for line in lines}
         if name not in uids:
-            uid = max([FIRST_UID - 1, *(uid for uid in uids.values() if uid < 60_000)]) + 1
+            uid = wanted or next_uid(max(uids.values()))
+            if uid in uids.values():
+                raise Refused(
+                    f"{name} is to have the number {uid}, and another user of the cluster has it.",
+                    hint=f"Take that user out of {passwd}, or give them another number.",
+                    code="uid-taken",
+                )
             self._append("etc/group", f"{name}:x:{uid}:")
             self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{home}:/bin/bash")
             uids[name] = uid
         elif uids[name] < FIRST_UID and not self._single_user:
             raise Refused(
                 f"{name} is a system user of the cluster; nobody submits jobs as {name}.",
-                hint="Act as a person instead.",
+                hint="Submit as a person instead: clusterra login",
                 code="user-name",
             )
         self._make_home(name, uids[name])

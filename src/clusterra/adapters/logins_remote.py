@@ -8,11 +8,11 @@ class RemoteLogins:
     def __init__(self, home: str) -> None:
         self._home = home
 
-    async def ensure(self, name: str) -> Login:
+    async def ensure(self, name: str, uid: int | None) -> Login:  # noqa: ARG002
         if name == "root":
             raise Refused(
                 "Nobody submits jobs as root.",
-                hint="Start the server with `--user NAME`, or act as a person.",
+                hint="Start the server with `--user NAME`, or submit as a person: clusterra login",
                 code="user-name",
             )
         return Login(name=name, home=self._home.replace("{user}", name))

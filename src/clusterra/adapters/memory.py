@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from clusterra.adapters.clock import SystemClock
-from clusterra.adapters.envelope import spell
+from clusterra.adapters.envelope import owner_of, spell
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import ClusterraError, Conflict
 from clusterra.core.events.chain import Growing, Head
@@ -59,6 +59,7 @@ class _Ledger:
                 at=draft.at,
                 body=body,
                 chain=growing.add(body),
+                owner=owner_of(draft.fact.type, body),
             )
         self.events += fresh.values()
         self.ids.update(fresh)

@@ -9,25 +9,39 @@ from starlette.types import ASGIApp
 from clusterra import __version__
 from clusterra.api import problems
 from clusterra.api.catalogue import event_schemas, live_operation, webhooks
-from clusterra.api.door import Door
+from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
-from clusterra.api.routes import clusters, events, jobs, ledger, server
+from clusterra.api.openapi import BODIES
+from clusterra.api.rights import deed_of
+from clusterra.api.routes import (
+    audit,
+    auth,
+    clusters,
+    events,
+    jobs,
+    keys,
+    ledger,
+    pages,
+    server,
+    users,
+    workspaces,
+)
 from clusterra.api.routes.internal import Internal
 from clusterra.api.sse import ROUTE, LiveEvents
 from clusterra.api.straight import Straight
+from clusterra.core.access import Deed
 from clusterra.wire.events import TooOldProblem
-from clusterra.wire.jobs import CancelJobs, EditJob, SubmitJob
 from clusterra.wire.problem import Problem
 from clusterra.wiring import Plane
 
-BODIES = (SubmitJob, CancelJobs, EditJob)
-"""Bodies that routes read themselves, so that the framework has not met them."""
+ROUTES = (clusters, jobs, events, ledger, keys, auth, users, workspaces, audit, server, pages)
 
 
 def make_app(plane: Plane) -> ASGIApp:
     app = describe()
     app.state.plane = plane
     app.state.metrics = RequestMetrics()
+    app.state.limits = {}
     metrics = app.state.metrics
     inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
     # Outermost what is asked most often, and needs no admin token.
@@ -44,7 +58,7 @@ def describe() -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    for routes in (clusters, jobs, events, ledger, server):
+    for routes in ROUTES:
         app.include_router(routes.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -54,7 +68,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = FastAPI.openapi(app)
         schemas = schema["components"]["schemas"]
-        for body in (*BODIES, Problem, TooOldProblem):
+        for body in (*BODIES.values(), Problem, TooOldProblem):
             made = TypeAdapter(body).json_schema(ref_template="#/components/schemas/{model}")
             schemas.update(made.pop("$defs", {}))
             schemas[body.__name__] = made
@@ -62,10 +76,15 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         schema["webhooks"] = webhooks()
         listing = schema["paths"]["/v1/clusters/{cluster}/events"]["get"]
         schema["paths"][ROUTE.path] = {"get": live_operation(listing)}
-        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        schema["security"] = [{"token": []}]
-        for path in schema["paths"].values():
-            for operation in path.values():
+        schema["components"]["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        }
+        schema["security"] = [{"token": []}, {"session": []}]
+        for path, operations in schema["paths"].items():
+            for method, operation in operations.items():
+                if deed_of(method.upper(), path) is Deed.PASS:
+                    operation["security"] = []
                 operation["responses"].pop("422", None)
                 operation["responses"]["default"] = {
                     "description": "What went wrong, and what to do next.",

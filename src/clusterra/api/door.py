@@ -1,28 +1,49 @@
-"""What every request passes: the token is checked, the time is taken.
+"""What every request passes: who it is is found out, and the time is taken.
 
-A plain ASGI layer, because it stands in the way of every request.
+A plain ASGI layer, because it stands in the way of every request. Here are also the
+things that no route should have to think of: a token in an address, where it would stay
+in logs and histories; a page of somebody else that makes a browser act with its cookie;
+somebody who tries one token after another.
 """
 
+import re
 import time
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
 
 import structlog
-from starlette.requests import HTTPConnection, Request
+from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clusterra.api import auth, problems
+from clusterra.api import problems
+from clusterra.api.admit import GUEST
+from clusterra.api.guest import Guest, Guests, nobody
+from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
-from clusterra.control.site import Site
-from clusterra.core.access import Caller
-from clusterra.core.errors import Unauthenticated
+from clusterra.control.people.doing import Visit
+from clusterra.core.errors import ClusterraError, Forbidden, Malformed, Unauthenticated
 from clusterra.wiring import Plane
 
 log = structlog.get_logger()
 
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
-"""Answered to anybody: nothing about anybody is in them."""
+COOKIE = "clusterra_session"
+
+PUBLIC = re.compile(
+    r"/|/healthz|/readyz|/openapi\.json|/login|/signed-out|/device|/assets/.*|/auth/.*"
+    r"|/v1/auth|/v1/auth/(continue|callback|link|refresh|logout|device|device/token)"
+)
+"""Answered to anybody; what the table calls PASS. Everything else is refused to strangers, also
+what does not exist."""
 
 SERVERS_SEND = "clusterra.send"
 """Where in the scope the server's own `send` is kept, for streams that write often."""
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_SECRET_IN_ADDRESS = re.compile(rb"(?:^|&)(?:access_token|token|api_key|refresh_token)=|clt_")
+_LONGEST_AGENT = 256
+GUESSES = 30
+"""Refused tokens a minute from one address, after which it is only told to wait."""
 
 
 def plane_of(request: Request) -> Plane:
@@ -30,8 +51,13 @@ def plane_of(request: Request) -> Plane:
     return plane
 
 
-def caller_of(request: Request, site: Site) -> Caller:
-    return auth.caller(request, site.user)
+def visit_of(scope: Scope, *, behind_proxy: bool) -> Visit:
+    headers = Headers(scope=scope)
+    address = (scope.get("client") or ("",))[0]
+    if behind_proxy and (forwarded := headers.get("x-forwarded-for")):
+        # The last one was added by the proxy that talks to us; those before it, by anybody.
+        address = forwarded.rpartition(",")[2].strip()
+    return Visit(address=address[:64], agent=headers.get("user-agent", "")[:_LONGEST_AGENT])
 
 
 class Door:
@@ -39,6 +65,10 @@ class Door:
         self._app = app
         self._plane = plane
         self._metrics = metrics
+        self._guests = Guests(people=plane.people, operator_token=plane.token)
+        self._failures = Failures(plane.clock, most=GUESSES)
+        self._behind_proxy = plane.settings.server.behind_proxy
+        self._host = urlsplit(plane.settings.server.url).netloc
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -55,10 +85,11 @@ class Door:
             await send(message)
 
         try:
-            if scope["path"] not in OPEN:
-                auth.check_token(HTTPConnection(scope), self._plane.token)
+            if not self._plane.is_open:
+                await self._plane.open()
+            self._let_in(scope)
             await self._app(scope, receive, sending)
-        except Unauthenticated as error:
+        except ClusterraError as error:
             await problems.respond(error)(scope, receive, sending)
         except Exception as error:
             if status == 0:
@@ -70,3 +101,64 @@ class Door:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.note(route, scope["method"], status or 500, time.perf_counter() - began)
+
+    def _let_in(self, scope: Scope) -> None:
+        """Find out who asks, and keep out what nobody may ask."""
+        if _SECRET_IN_ADDRESS.search(scope["query_string"]):
+            raise Malformed(
+                "A token in an address is seen by logs and histories; it is not taken there.",
+                hint="Send it as `Authorization: Bearer <token>`, and make a new one: this one "
+                "has been seen.",
+                code="token-in-url",
+            )
+        visit = visit_of(scope, behind_proxy=self._behind_proxy)
+        public = PUBLIC.fullmatch(scope["path"]) is not None
+        guest = self._guest(scope, visit, public=public)
+        if guest is None and not public:
+            raise nobody()
+        self._check_origin(scope, guest)
+        scope[GUEST] = guest
+
+    def _guest(self, scope: Scope, visit: Visit, *, public: bool) -> Guest | None:
+        headers = Headers(scope=scope)
+        try:
+            return self._guests.known(
+                authorization=headers.get("authorization", ""),
+                cookie=cookie(headers, COOKIE),
+                visit=visit,
+            )
+        except Unauthenticated:
+            if public:
+                return None
+            self._failures.check(visit.address)
+            self._failures.note(visit.address)
+            raise
+
+    def _check_origin(self, scope: Scope, guest: Guest | None) -> None:
+        """Refuse an act that a page of another site has a browser do."""
+        headers = Headers(scope=scope)
+        if scope["method"] in _SAFE or headers.get("authorization"):
+            return
+        origin = headers.get("origin")
+        if origin is None:
+            ours = (
+                guest is None or not guest.cookie or headers.get("sec-fetch-site") == "same-origin"
+            )
+        else:
+            ours = urlsplit(origin).netloc == (self._host or headers.get("host", ""))
+        if not ours:
+            raise Forbidden(
+                f"This request was made by a page of {origin or 'an unknown site'}, not by us.",
+                hint="Programs send `Authorization: Bearer <token>` instead of a cookie.",
+                code="cross-site",
+            )
+
+
+def cookie(headers: Headers, name: str) -> str:
+    if name not in (sent := headers.get("cookie", "")):
+        return ""
+    try:
+        found = SimpleCookie(sent).get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""

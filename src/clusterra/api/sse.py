@@ -5,9 +5,9 @@ list. `id` is the sequence number, `event` the type, `data` the stored event on 
 position that can no longer be read is answered by an event `reset`
 (`{"oldest": …, "newest": …}`); the stream then goes on from the oldest.
 
-It ends when the client goes, when the server stops, when the token is no longer valid,
-and after about an hour in any case; a client that comes back with the number of the last
-event it has misses nothing.
+It ends when the client goes, when the server stops, as soon as the caller may no longer
+read it, and after about an hour in any case; a client that comes back with the number of
+the last event it has misses nothing.
 """
 
 # Plain ASGI: a thousand readers should not cost a thousand times what a framework keeps of a
@@ -23,10 +23,12 @@ from functools import partial
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from clusterra.api import auth, problems
+from clusterra.api import problems
+from clusterra.api.admit import guest_of, in_workspace
 from clusterra.api.asked import last_event_id, read_after, wanted
 from clusterra.api.door import SERVERS_SEND
 from clusterra.control.follow import Reader
+from clusterra.core.access import Deed
 from clusterra.core.errors import ClusterraError
 from clusterra.core.events.access import may_read
 from clusterra.core.events.frames import BEAT, RETRY, TYPE, position
@@ -74,6 +76,13 @@ class LiveEvents:
         self._plane = plane
         self._heartbeat = heartbeat
         self._lifetime = lifetime
+        self._streams: set[Stream] = set()
+        plane.people.directory.watch(self._look_again)
+
+    def _look_again(self) -> None:
+        """Have every stream see whether its reader may still read: somebody was changed."""
+        for stream in self._streams:
+            stream.look_again()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
@@ -86,11 +95,16 @@ class LiveEvents:
         except ClusterraError as error:
             await problems.respond(error)(scope, receive, send)
             return
-        await stream.run(receive, send, write=scope[SERVERS_SEND])
+        self._streams.add(stream)
+        try:
+            await stream.run(receive, send, write=scope[SERVERS_SEND])
+        finally:
+            self._streams.discard(stream)
 
     async def _open(self, request: Request, cluster: str) -> "Stream":
         plane = self._plane
-        caller = auth.caller(request, plane.site(cluster).user)
+        guest = guest_of(request)
+        caller = in_workspace(guest, plane, Deed.SEE_EVENTS, cluster=cluster)
         given = request.query_params
         query = wanted(
             plane.clock.now(),
@@ -101,9 +115,10 @@ class LiveEvents:
         came_back = last_event_id(request.headers.get("last-event-id", ""))
         after = read_after(given.get("after", "")) if came_back is None else came_back
 
-        def check() -> None:
-            auth.check_token(request, plane.token)
-            plane.site(cluster)
+        def check() -> bool:
+            if not guest.is_still_in(plane.people):
+                return False
+            return in_workspace(guest, plane, Deed.SEE_EVENTS, cluster=cluster) == caller
 
         return Stream(
             await plane.hub.follow(
@@ -127,7 +142,7 @@ class Stream:
         reader: Reader,
         *,
         at_the_present: bool,
-        check: Callable[[], None],
+        check: Callable[[], bool],
         heartbeat: float,
         lifetime: float,
     ) -> None:
@@ -136,6 +151,10 @@ class Stream:
         self._check = check
         self._heartbeat = heartbeat
         self._lifetime = lifetime
+
+    def look_again(self) -> None:
+        if not self._is_allowed():
+            self._reader.close()
 
     async def run(self, receive: Receive, send: Send, *, write: Send) -> None:
         reader = self._reader
@@ -176,10 +195,9 @@ class Stream:
 
     def _is_allowed(self) -> bool:
         try:
-            self._check()
+            return self._check()
         except ClusterraError:
             return False
-        return True
 
 
 class _Beat:

@@ -17,6 +17,9 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from clusterra.api import problems
+from clusterra.api.admit import admit
+from clusterra.api.rights import deed_of
+from clusterra.core.access import Deed
 from clusterra.core.errors import ClusterraError
 
 Endpoint = Callable[..., Awaitable[Response]]
@@ -29,9 +32,11 @@ class StraightRoute:
     path: str
     endpoint: Endpoint
     pattern: re.Pattern[str] = field(init=False)
+    deed: Deed = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pattern", compile_path(self.path)[0])
+        object.__setattr__(self, "deed", deed_of(self.method, self.path))
 
 
 class Straight:
@@ -55,6 +60,7 @@ class Straight:
 
 async def _answer(route: StraightRoute, request: Request, named: dict[str, str]) -> Response:
     try:
+        admit(request, request.app.state.plane, route.deed, named)
         return await route.endpoint(request, **named)
     except ClusterraError as error:
         return problems.respond(error)

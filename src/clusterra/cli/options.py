@@ -37,7 +37,6 @@ SERVER_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--cluster",),
         {"metavar": "ID|NAME", "help": "Which cluster, if several. [CLUSTERRA_CLUSTER]"},
     ),
-    (("--as", "acting_as"), {"metavar": "NAME", "help": "Act as this person."}),
     (
         ("--no-color",),
         {"is_flag": True, "help": "Print without colour. [NO_COLOR]"},
@@ -46,7 +45,7 @@ SERVER_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 
 
 def server_options(function: F) -> F:
-    """Let a command say which server it talks to, and in whose name.
+    """Let a command say which server it talks to, and by which token.
 
     Written above the command's own options, and shown below them.
     """
@@ -60,6 +59,16 @@ def server_options(function: F) -> F:
     ]
     vars(function)["__click_params__"] = [*shared, *own]
     return function
+
+
+def workspace_option(function: F) -> F:
+    return click.option(
+        "--workspace",
+        metavar="ID|NAME",
+        callback=_note,
+        expose_value=False,
+        help="Which workspace, if several. [CLUSTERRA_WORKSPACE]",
+    )(function)
 
 
 def json_option(function: F) -> F:

@@ -4,7 +4,6 @@ The options that every command takes fill it in; a command takes from it what it
 needs. Nothing is looked for or connected to before a command asks.
 """
 
-import getpass
 import os
 import sys
 import time
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from clusterra.cli.amounts import utc_now
 from clusterra.cli.screen import Screen, say, screen_of
@@ -23,6 +22,7 @@ from clusterra.core.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from clusterra.wire.clusters import ClusterView
+    from clusterra.wire.people import WorkspaceView
 
 
 class Watch:
@@ -41,7 +41,7 @@ class Session:
     token_file: Path | None = None
     state: Path | None = None
     cluster: str | None = None
-    acting_as: str | None = None
+    workspace: str | None = None
     no_color: bool = False
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -56,20 +56,18 @@ class Session:
     def server(self) -> Server:
         if self._server is None:
             self._server = find_server(
-                self.environ, url=self.url, token_file=self.token_file, state=self.state
+                self.environ,
+                url=self.url,
+                token_file=self.token_file,
+                state=self.state,
+                now=self.watch.now,
             )
         return self._server
 
     @property
     def client(self) -> Client:
         if self._client is None:
-            self._client = Client(
-                Connection(
-                    self.server.url,
-                    token=self.server.token,
-                    acting_as=self.acting_as or "",
-                )
-            )
+            self._client = Client(Connection(self.server.url, token=self.server.token))
         return self._client
 
     @property
@@ -89,9 +87,13 @@ class Session:
             return self.server.cluster
         return choose(self.client.clusters().clusters, wanted).id
 
-    def login(self) -> str:
-        """Return the name of whoever runs this command."""
-        return getpass.getuser()
+    def the_workspace(self) -> "WorkspaceView":
+        """Return the workspace meant: the one named, else one's only one."""
+        wanted = self.named_workspace()
+        return choose_workspace(self.client.people.workspaces().workspaces, wanted)
+
+    def named_workspace(self) -> str | None:
+        return self.workspace or self.environ.get("CLUSTERRA_WORKSPACE") or None
 
     def say_answer(self) -> None:
         """Print the latest answer of the API as it came, on one line."""
@@ -104,12 +106,7 @@ class Session:
 
 def choose(clusters: "list[ClusterView]", wanted: str | None) -> "ClusterView":
     """Pick the cluster called `wanted`, by id or by name, or the only one there is."""
-    if wanted:
-        found = [each for each in clusters if wanted == each.id] or [
-            each for each in clusters if wanted == each.name
-        ]
-    else:
-        found = clusters
+    found = _called(wanted, clusters)
     if len(found) == 1:
         return found[0]
     names = ", ".join(f"{each.id} ({each.name})" for each in clusters)
@@ -129,3 +126,46 @@ def choose(clusters: "list[ClusterView]", wanted: str | None) -> "ClusterView":
     raise NotFound(
         f"There is no cluster {wanted!r} on this server.", hint=f"The clusters here are: {names}."
     )
+
+
+def choose_workspace(workspaces: "list[WorkspaceView]", wanted: str | None) -> "WorkspaceView":
+    """Pick the workspace called `wanted`, by id or by name, or the only one there is."""
+    found = _called(wanted, workspaces)
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"{each.id} ({each.name})" for each in workspaces)
+    if not workspaces:
+        raise NotFound(
+            "You are in no workspace.", hint="Ask an owner or admin of one to invite you."
+        )
+    if not wanted:
+        raise Invalid(
+            f"You are in {len(workspaces)} workspaces: {names}.",
+            hint="Say which with --workspace, or once with: export CLUSTERRA_WORKSPACE="
+            f"{workspaces[0].id}",
+        )
+    if found:
+        raise Invalid(
+            f"{len(found)} workspaces are called {wanted!r}.",
+            hint=f"Use an id: {', '.join(each.id for each in found)}.",
+        )
+    raise NotFound(f"You are in no workspace {wanted!r}.", hint=f"Your workspaces are: {names}.")
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def _called(wanted: str | None, things: list[N]) -> list[N]:
+    """Return what has that id, else what has that name; all of them if none is named."""
+    if not wanted:
+        return things
+    by_id = [each for each in things if wanted == each.id]
+    return by_id or [each for each in things if wanted == each.name]

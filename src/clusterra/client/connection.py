@@ -7,11 +7,21 @@ the second may an act have happened.
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from clusterra import __version__
 from clusterra.client.http11 import Address, Answer, Channel, CutOff, NotHttp, question
 from clusterra.client.problems import as_error
-from clusterra.core.errors import ClusterraError, Invalid, Unanswered, Unreachable
+from clusterra.core.errors import (
+    ClusterraError,
+    Invalid,
+    Unanswered,
+    Unauthenticated,
+    Unreachable,
+)
+
+TOKEN_EXPIRED = "token-expired"  # noqa: S105 - the code of a refusal
+"""What a server says to a session whose access token has ended; another can be asked for."""
 
 
 class NoServer(Unreachable):
@@ -31,16 +41,21 @@ class Reply:
     """By lower-case name."""
 
 
+class Bearer(Protocol):
+    """Somebody's session: its token changes while it is used."""
+
+    def token(self) -> str:
+        """Return a token that is good now."""
+
+    def renewed(self, refused: str) -> str:
+        """Return one instead of a token that the server has refused."""
+
+
 class Connection:
-    def __init__(
-        self, url: str, *, token: str = "", acting_as: str = "", timeout: float = 60
-    ) -> None:
+    def __init__(self, url: str, *, token: str | Bearer = "", timeout: float = 60) -> None:
         self.url = url.rstrip("/")
         self._headers = {"User-Agent": f"clusterra/{__version__}", "Accept": "application/json"}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
-        if acting_as:
-            self._headers["X-Clusterra-User"] = acting_as
+        self._token = token
         try:
             self._address = Address.of(self.url)
         except ValueError:
@@ -62,18 +77,13 @@ class Connection:
         A question that changes nothing is asked again when a kept connection turns
         out to have been closed meanwhile; an act never is, because it may have happened.
         """
-        asked = self._question(method, path, body, headers)
-        kept = self._channel.is_ready()
+        token = self._good_token()
         try:
-            answer = self._ask(self._channel, asked)
-        except BrokenOff:
-            if method != "GET" or not kept:
-                raise
-            answer = self._ask(self._channel, asked)
-        said = self._read(self._channel, answer)
-        if not answer.is_success:
-            raise self._refusal(answer, said)
-        return Reply(body=said, headers=answer.headers)
+            return self._send(method, self._question(method, path, body, headers, token))
+        except Unauthenticated as refusal:
+            # Whatever was not let in has not happened, so here an act is repeated too.
+            token = self._renewed(token, refusal)
+            return self._send(method, self._question(method, path, body, headers, token))
 
     def lines(
         self, path: str, headers: Mapping[str, str] | None = None, *, silence: float | None = None
@@ -86,9 +96,11 @@ class Connection:
         """
         channel = Channel(self._address, timeout=silence or self._channel.timeout)
         try:
-            answer = self._ask(channel, self._question("GET", path, None, headers))
-            if not answer.is_success:
-                raise self._refusal(answer, self._read(channel, answer))
+            token = self._good_token()
+            try:
+                answer = self._begin(channel, path, headers, token)
+            except Unauthenticated as refusal:
+                answer = self._begin(channel, path, headers, self._renewed(token, refusal))
             yield from answer.lines()
         except (OSError, CutOff, NotHttp) as error:
             raise self._cut(channel, error) from None
@@ -98,10 +110,46 @@ class Connection:
     def close(self) -> None:
         self._channel.close()
 
+    def _send(self, method: str, asked: bytes) -> Reply:
+        kept = self._channel.is_ready()
+        try:
+            answer = self._ask(self._channel, asked)
+        except BrokenOff:
+            if method != "GET" or not kept:
+                raise
+            answer = self._ask(self._channel, asked)
+        said = self._read(self._channel, answer)
+        if not answer.is_success:
+            raise self._refusal(answer, said)
+        return Reply(body=said, headers=answer.headers)
+
+    def _begin(
+        self, channel: Channel, path: str, headers: Mapping[str, str] | None, token: str
+    ) -> Answer:
+        answer = self._ask(channel, self._question("GET", path, None, headers, token))
+        if not answer.is_success:
+            raise self._refusal(answer, self._read(channel, answer))
+        return answer
+
+    def _good_token(self) -> str:
+        return self._token if isinstance(self._token, str) else self._token.token()
+
+    def _renewed(self, token: str, refusal: Unauthenticated) -> str:
+        if isinstance(self._token, str) or refusal.code != TOKEN_EXPIRED:
+            raise refusal
+        return self._token.renewed(token)
+
     def _question(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+        token: str,
     ) -> bytes:
         sent = self._headers | dict(headers or {})
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
         if body is not None:
             sent["Content-Type"] = "application/json"
         try:
@@ -109,7 +157,7 @@ class Connection:
         except ValueError:
             raise Invalid(
                 "A name, key or token given for this request has characters that cannot be sent.",
-                hint="Look at --as, --idempotency-key and CLUSTERRA_TOKEN: one line of plain text.",
+                hint="Look at --idempotency-key and CLUSTERRA_TOKEN: one line of plain text.",
             ) from None
 
     def _ask(self, channel: Channel, asked: bytes) -> Answer:

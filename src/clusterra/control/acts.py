@@ -47,7 +47,7 @@ class Acts:
         now = self.clock.now()
         records = []
         for job in jobs:
-            act = Act(job_id=job.id, what=what, actor=f"user:{caller.user}", at=now)
+            act = Act(job_id=job.id, what=what, actor=caller.actor, at=now)
             old = opened.get(job.id, {}).get(what)
             id = f"{self.cluster}/{job.id}/{what}"
             records.append(Record(kind=ACT, id=id, value=act, version=old.version if old else 0))

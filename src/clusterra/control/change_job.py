@@ -110,7 +110,7 @@ async def _on_job(
     site: Site, label: str, caller: Caller, act: Act, store: Store, *, what: str = ""
 ) -> Job:
     """Act on a job; `what` is what the ledger will say was done, and by whom."""
-    job = await find_job(site, label, store=store)
+    job = await find_job(site, label, caller, store=store)
     check_may_change(caller, job)
     if what:
         await site.recorder.acts.note([job], what, caller)

@@ -3,6 +3,7 @@
 import re
 
 from clusterra.control.site import Site
+from clusterra.core.access import Caller, sees
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.jobs.job import Job, stands_for
 from clusterra.core.jobs.query import Op, Query, Term
@@ -13,8 +14,10 @@ _LABEL = re.compile(r"(\d+)(?:_(\d+))?")
 _LARGEST_ID = 1 << 32
 
 
-async def find_job(site: Site, label: str, *, store: Store) -> Job:
+async def find_job(site: Site, label: str, caller: Caller, *, store: Store) -> Job:
     """Return the job called `41` or `43_5`; raise NotFound if neither we nor Slurm know it.
+
+    One that the caller may not know of is not there either.
 
     A task that still waits has no job of its own: it is found as its array's entry.
     """
@@ -29,7 +32,7 @@ async def find_job(site: Site, label: str, *, store: Store) -> Job:
     found = await (_task(site, id, int(task), store) if task else store.job(site.cluster.id, id))
     if found is None:
         found = await _ask_slurm(site, id, None if task is None else int(task))
-    if found is None:
+    if found is None or not sees(caller, found.user):
         raise NotFound(
             f"There is no job {label} on {site.cluster.name}.",
             hint="`clusterra jobs list` shows the jobs there are.",

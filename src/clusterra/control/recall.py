@@ -49,15 +49,20 @@ async def recall(cluster: str, query: EventQuery, allowed: Allowed, *, store: St
 
 
 async def recall_newest(
-    cluster: str, query: EventQuery, allowed: Allowed, *, store: Store
+    cluster: str,
+    query: EventQuery,
+    allowed: Allowed,
+    *,
+    store: Store,
+    before: int | None = None,
 ) -> Recalled:
-    """Return the newest that match, oldest of them first."""
-    head = (await store.head(cluster)).size
+    """Return the newest that match, before a position if there is one; oldest of them first."""
+    newest = (await store.head(cluster)).size if before is None else before - 1
     span = query.limit
     while True:
-        after = max(head - span, query.after)
+        after = max(newest - span, query.after)
         some = await store.events(cluster, replace(query, after=after, limit=span))
-        found = [event for event in some if allowed(event)]
+        found = [event for event in some if event.seq <= newest and allowed(event)]
         if len(found) >= query.limit or after == query.after:
             return Recalled(events=found[-query.limit :])
         span *= GROWTH

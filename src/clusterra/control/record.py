@@ -6,7 +6,7 @@ dies here has either told all of it or will tell it again, with the same ids.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -27,6 +27,9 @@ class Recorder:
     clock: Clock
     acts: Acts
     logs: Logs
+    actor_of: Callable[[str], str] = "user:{}".format
+    """How the ledger names the person who is a Linux user."""
+
     begins: datetime | None = None
     """When the cluster's ledger begins: what happened before is history, and no event. None
     until the cluster has been seen, and until then nothing is written."""
@@ -92,7 +95,8 @@ class Recorder:
             return []
         if old is not None and HALF_READ in old.flags:
             old = None  # what the ledger was told of it is not known: tell all, it takes each once
-        by = await self.acts.on(job.id)
+        by = {"submitted": self.actor_of(job.user)} if job.user else {}
+        by |= await self.acts.on(job.id)
         return derive(old, job, cluster=self.cluster, now=seen_at, by=by)
 
     def _is_news(self, draft: Draft) -> bool:

@@ -39,7 +39,7 @@ class Site:
     logins: Logins
     logs: Logs
     user: str
-    """The Linux user in whose name the admin submits."""
+    """The Linux user in whose name whoever runs the server submits."""
 
     recorder: Recorder
     """Writes what is observed of its jobs."""
@@ -49,6 +49,9 @@ class Site:
 
     budget: Budget
     """How often observing may still ask Slurm. What a person asks for is not held back by it."""
+
+    workspace: str = ""
+    """Whose cluster it is."""
 
     account: str = ""
     """Where people are enrolled before their first job; empty enrols nobody."""

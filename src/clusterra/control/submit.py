@@ -73,6 +73,9 @@ class Submitter:
     store: Store
     clock: Clock
     new_run_id: Callable[[], str]
+    uid_of: Callable[[str], int | None] = lambda _: None
+    """The number of a Linux user who is a person here."""
+
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
     _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: Notes = field(init=False)
@@ -168,7 +171,7 @@ class Submitter:
             await asyncio.sleep(0.05)
 
     async def _enrolled(self, user: str) -> Login:
-        login = await self.site.logins.ensure(user)
+        login = await self.site.logins.ensure(user, self.uid_of(user))
         if self.site.account and user not in self.site.enrolled:
             async with self._enrolling:
                 if user not in self.site.enrolled:

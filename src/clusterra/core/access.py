@@ -1,19 +1,178 @@
-"""Who may do what to what."""
+"""Who may do what to what: one table, and the questions that are put to it.
 
-from dataclasses import dataclass
+A deed is something that can be done through us. Every route is one (`api/rights.py`
+says which), so whoever reads TABLE has read what each role can and cannot do. What a
+role may do, a token may do as far as its scopes reach, and never more.
+
+A workspace that somebody is not in does not exist for them: that is asked before
+this table is, and answered NotFound.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from clusterra.core.errors import Forbidden
 from clusterra.core.jobs.job import Job
 
 
+class Role(StrEnum):
+    """What somebody is in a workspace; each may do all that those before it may."""
+
+    VIEWER = "viewer"
+    MEMBER = "member"
+    ADMIN = "admin"
+    OWNER = "owner"
+
+    @property
+    def rank(self) -> int:
+        return list(Role).index(self)
+
+
+class Who(StrEnum):
+    """Who may do a deed that hangs on no role."""
+
+    ANYBODY = "anybody"
+    SOMEBODY = "anybody who is signed in"
+    OPERATOR = "whoever runs the server"
+    MACHINE = "the cluster itself, by its key"
+
+
+class Scope(StrEnum):
+    """What a token can be limited to."""
+
+    READ = "read"
+    """See clusters, jobs, events, people; change nothing."""
+
+    JOBS = "jobs"
+    """Submit jobs and change them."""
+
+    ADMIN = "admin"
+    """People, keys, settings, the whole ledger; as far as the person may."""
+
+    SELF = "self"
+    """One's own profile, tokens and sessions."""
+
+
+class Deed(StrEnum):
+    PASS = "come in at all"  # noqa: S105 - no password
+    REPORT = "tell what happened on a cluster"
+    SEE_METRICS = "read the server's metrics"
+    BE_ONESELF = "see and change one's own profile"
+    KEEP_TOKENS = "handle one's own tokens and sessions"
+    LET_IN = "let a terminal in"
+    SEE_CLUSTERS = "see which clusters one has"
+    SEE_CLUSTER = "see a cluster"
+    SEE_JOBS = "see jobs"
+    READ_OUTPUT = "read what a job wrote"
+    SUBMIT = "submit jobs"
+    CHANGE_JOBS = "change jobs"
+    SEE_EVENTS = "see what happened"
+    TAKE_LEDGER = "take the whole ledger away"
+    SEE_AUDIT = "see who did what"
+    SEE_PEOPLE = "see who is in a workspace"
+    MANAGE_PEOPLE = "invite people, change their roles, remove them"
+    LEAVE = "leave a workspace"
+    SET_UP = "change a workspace's settings"
+    KEEP_KEYS = "handle a cluster's keys"
+
+
+EVERYBODY = frozenset(Role)
+WORKING = frozenset({Role.MEMBER, Role.ADMIN, Role.OWNER})
+RUNNING = frozenset({Role.ADMIN, Role.OWNER})
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    who: frozenset[Role] | Who
+    scope: Scope = Scope.READ
+
+
+TABLE: Mapping[Deed, Right] = {
+    Deed.PASS: Right(Who.ANYBODY),
+    Deed.REPORT: Right(Who.MACHINE),
+    Deed.SEE_METRICS: Right(Who.OPERATOR),
+    Deed.BE_ONESELF: Right(Who.SOMEBODY, Scope.SELF),
+    Deed.KEEP_TOKENS: Right(Who.SOMEBODY, Scope.SELF),
+    Deed.LET_IN: Right(Who.SOMEBODY, Scope.SELF),
+    Deed.SEE_CLUSTERS: Right(Who.SOMEBODY),
+    Deed.SEE_CLUSTER: Right(EVERYBODY),
+    Deed.SEE_JOBS: Right(EVERYBODY),
+    Deed.READ_OUTPUT: Right(WORKING),
+    Deed.SUBMIT: Right(WORKING, Scope.JOBS),
+    Deed.CHANGE_JOBS: Right(WORKING, Scope.JOBS),
+    Deed.SEE_EVENTS: Right(EVERYBODY),
+    Deed.TAKE_LEDGER: Right(RUNNING, Scope.ADMIN),
+    Deed.SEE_AUDIT: Right(Who.SOMEBODY),
+    Deed.SEE_PEOPLE: Right(EVERYBODY),
+    Deed.MANAGE_PEOPLE: Right(RUNNING, Scope.ADMIN),
+    Deed.LEAVE: Right(EVERYBODY, Scope.SELF),
+    Deed.SET_UP: Right(RUNNING, Scope.ADMIN),
+    Deed.KEEP_KEYS: Right(RUNNING, Scope.ADMIN),
+}
+
+
+class OthersJobs(StrEnum):
+    """What members of a workspace see of each other's jobs. Nobody but their owner and those
+    who run the workspace reads what they wrote."""
+
+    DETAILS = "details"
+    """All that Slurm tells of them, and what happens to them."""
+
+    QUEUE = "queue"
+    """That they are there: whose, how large, since when; no names, no paths, no events."""
+
+    HIDDEN = "hidden"
+    """Nothing."""
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whoever makes a request, once we know who it is."""
+    """Whoever makes a request, in the workspace that it is about."""
 
     user: str
     """The Linux user in whose name they act."""
 
-    admin: bool = False
+    email: str = ""
+    role: Role = Role.MEMBER
+    scopes: frozenset[Scope] = field(default=ALL_SCOPES)
+    others_jobs: OthersJobs = OthersJobs.DETAILS
+
+    @property
+    def admin(self) -> bool:
+        return self.role in RUNNING
+
+    @property
+    def actor(self) -> str:
+        """How the ledger names them."""
+        return f"user:{self.email or self.user}"
+
+
+def check_scope(scopes: frozenset[Scope], deed: Deed) -> None:
+    """Raise Forbidden unless a token with these scopes reaches that far."""
+    if (needed := TABLE[deed].scope) not in scopes:
+        has = ", ".join(sorted(scopes)) or "none"
+        raise Forbidden(
+            f"To {deed.value}, a token needs the scope `{needed.value}`; this one has: {has}.",
+            hint=f"Make one that has it: clusterra tokens create --scope {needed.value}",
+            code="scope",
+        )
+
+
+def check_may(role: Role, deed: Deed, *, workspace: str) -> None:
+    """Raise Forbidden unless this role may do that."""
+    may = TABLE[deed].who
+    if isinstance(may, Who) or role in may:
+        return
+    least = min(may, key=lambda each: each.rank)
+    raise Forbidden(
+        f"To {deed.value} in {workspace}, one has to be {_a(least)}; you are {_a(role)}.",
+        hint=f"Ask an owner of {workspace} to make you {_a(least)}.",
+        code="role",
+    )
 
 
 def check_may_change(caller: Caller, job: Job) -> None:
@@ -24,3 +183,27 @@ def check_may_change(caller: Caller, job: Job) -> None:
             hint=f"Ask {job.user} or an admin to do it.",
             code="foreign-job",
         )
+
+
+def check_may_read_output(caller: Caller, job: Job) -> None:
+    """Raise Forbidden unless the caller may read what this job wrote."""
+    if not caller.admin and caller.user != job.user:
+        raise Forbidden(
+            f"What job {job.label} writes is for {job.user}, who submitted it.",
+            hint=f"Ask {job.user} for it, or an admin.",
+            code="foreign-job",
+        )
+
+
+def sees_whole(caller: Caller, user: str) -> bool:
+    """Say whether the caller sees all that Slurm tells of this user's jobs."""
+    return caller.admin or caller.user == user or caller.others_jobs is OthersJobs.DETAILS
+
+
+def sees(caller: Caller, user: str) -> bool:
+    """Say whether the caller sees that this user's jobs exist."""
+    return sees_whole(caller, user) or caller.others_jobs is OthersJobs.QUEUE
+
+
+def _a(role: Role) -> str:
+    return f"{'an' if role in RUNNING else 'a'} {role.value}"

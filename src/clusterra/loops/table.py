@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection
 from datetime import timedelta
+from functools import partial
 
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
 from clusterra.control.observe import Observer
+from clusterra.control.people.tidy import tidy
 from clusterra.control.seal import seal
 from clusterra.control.site import Site
 from clusterra.loops.loop import Loop
@@ -54,7 +56,13 @@ def loops(plane: Plane) -> list[Loop]:
             heed,
             Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60),
         ]
-    return made
+    people = plane.people
+    made += [
+        loop for each in people.workspaces for loop in ledger_loops(plane, plane.ledgers[each.id])
+    ]
+    uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
+    people.uses.wake = uses.wake
+    return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]
 
 
 def ledger_loops(plane: Plane, ledger: Checkpointer) -> list[Loop]:

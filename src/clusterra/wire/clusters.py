@@ -30,6 +30,8 @@ class ClusterView:
     observed_at: datetime | None
     age_seconds: float | None
     stale: bool
+    workspace: str = ""
+    """Whose it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from clusterra.adapters.envelope import spell
+from clusterra.adapters.envelope import owner_of, spell
 from clusterra.adapters.sqlite.find import Binds, glob
 from clusterra.core.errors import Conflict, Refused
 from clusterra.core.events.chain import SIZE, Growing, Head
@@ -148,6 +148,7 @@ def as_event(cluster: str, row: Any) -> Event:
         at=EPOCH + at * MICROSECOND,
         body=body,
         chain=chain,
+        owner=owner_of(type, body),
     )
 
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clusterra.api import body
+from clusterra.api.admit import Guarded, guest_of
 from clusterra.api.door import plane_of
 from clusterra.api.sight import sight
 from clusterra.control.site import NOT_YET, Site
@@ -24,14 +25,15 @@ from clusterra.wire.clusters import (
 )
 from clusterra.wiring import Plane
 
-router = APIRouter(prefix="/v1/clusters", tags=["clusters"])
+router = APIRouter(prefix="/v1/clusters", tags=["clusters"], route_class=Guarded)
 
 
 @router.get("", response_model=ClusterPage)
 async def list_clusters(request: Request) -> Response:
-    """List the clusters this control plane looks after."""
+    """List the clusters of the workspaces one is in."""
     plane = plane_of(request)
-    views = [await _view(plane, site) for site in plane.sites.values()]
+    mine = guest_of(request).workspaces(plane.people)
+    views = [await _view(plane, site) for site in plane.sites.values() if site.workspace in mine]
     return body.json(ClusterPage(clusters=views, total=len(views)))
 
 
@@ -90,6 +92,7 @@ async def _view(plane: Plane, site: Site) -> ClusterView:
     return ClusterView(
         id=site.cluster.id,
         name=site.cluster.name,
+        workspace=site.workspace,
         state="up" if connected else "starting" if sky.why_not == NOT_YET.why else "unreachable",
         connection_state="connected" if connected else "disconnected",
         why=sky.why_not,

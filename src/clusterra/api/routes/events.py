@@ -4,7 +4,6 @@ Events are handed out as they are stored, byte for byte: what a client reads her
 what the ledger's hashes are made of.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -14,8 +13,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clusterra.api import problems
+from clusterra.api.admit import Guarded, caller_of
 from clusterra.api.asked import After, filters, read_cursor, write_cursor
-from clusterra.api.door import caller_of, plane_of
+from clusterra.api.door import plane_of
+from clusterra.api.event_page import event_page
 from clusterra.control.find import find_job
 from clusterra.control.recall import (
     Recalled,
@@ -25,13 +26,12 @@ from clusterra.control.recall import (
     recall,
     recall_newest,
 )
-from clusterra.control.site import Site
 from clusterra.core.errors import Invalid
 from clusterra.core.events.access import may_read
-from clusterra.core.events.event import Event, EventQuery
+from clusterra.core.events.event import EventQuery
 from clusterra.wire.events import EventPage, TooOldProblem
 
-router = APIRouter(prefix="/v1/clusters/{cluster}", tags=["events"])
+router = APIRouter(prefix="/v1/clusters/{cluster}", tags=["events"], route_class=Guarded)
 
 Wanted = Annotated[EventQuery, Depends(filters)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
@@ -63,7 +63,7 @@ async def list_events(
 ) -> Response:
     """List what happened, oldest first."""
     plane = plane_of(request)
-    allowed = _allowed(request, plane.site(cluster))
+    allowed = partial(may_read, caller_of(request))
     if last is not None:
         if after is not None or cursor:
             raise Invalid(
@@ -90,26 +90,15 @@ async def job_events(
     """Return what happened to one job, from its submission on."""
     plane = plane_of(request)
     site = plane.site(cluster)
-    allowed = _allowed(request, site)
-    job = await find_job(site, job_id, store=plane.store)
+    caller = caller_of(request)
+    allowed = partial(may_read, caller)
+    job = await find_job(site, job_id, caller, store=plane.store)
     asked = replace(of_job(job), after=read_cursor(cursor) if cursor else 0, limit=limit)
     return _page(await recall(cluster, asked, allowed, store=plane.store))
 
 
-def _allowed(request: Request, site: Site) -> Callable[[Event], bool]:
-    return partial(may_read, caller_of(request, site))
-
-
 def _page(found: Recalled) -> Response:
-    cursor = None if found.next is None else write_cursor(found.next)
-    parts = (
-        b'{"events":[',
-        b",".join(event.body for event in found.events),
-        b'],"next":',
-        msgspec.json.encode(cursor),
-        b"}",
-    )
-    return Response(b"".join(parts), media_type="application/json")
+    return event_page(found.events, None if found.next is None else write_cursor(found.next))
 
 
 def _gone(error: TooOld) -> Response:

@@ -8,11 +8,9 @@ Each item stands for itself: one that cannot be used is named in `results`, and 
 others are kept. Sending everything again is always safe.
 """
 
-import hmac
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -21,7 +19,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterra.api import problems
+from clusterra.api.door import GUESSES, visit_of
+from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
+from clusterra.control.people.doing import Visit
 from clusterra.core.errors import (
     ClusterraError,
     Invalid,
@@ -32,6 +33,7 @@ from clusterra.core.errors import (
 )
 from clusterra.core.events.event import Draft
 from clusterra.core.events.heard import Heard, read, read_row, rows
+from clusterra.core.people.credentials import hash_of
 from clusterra.wiring import Plane
 
 EVENTS = "/v1/internal/events"
@@ -68,6 +70,7 @@ class Internal:
         self._app = app
         self._plane = plane
         self._metrics = metrics
+        self._failures = Failures(plane.clock, most=GUESSES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not (route := _route(scope["path"])):
@@ -94,42 +97,49 @@ class Internal:
                 hint="Send events with POST.",
                 code=NOT_POSTED,
             )
+        if not self._plane.is_open:
+            await self._plane.open()
         headers = dict(scope["headers"])
+        visit = visit_of(scope, behind_proxy=self._plane.settings.server.behind_proxy)
         cluster = _in_path(scope["path"]) or _word(headers, b"x-cluster-id")
         if cluster:
             # Before the body: nobody has to read a megabyte of a stranger's.
-            self._check_key(cluster, headers)
+            self._check_key(cluster, headers, visit)
         body = _decode(await _read(headers, receive))
         if not cluster:
             cluster = _in_body(body)
-            self._check_key(cluster, headers)
+            self._check_key(cluster, headers, visit)
         return await self._keep(cluster, _items(scope["path"], body))
 
-    def _check_key(self, cluster: str, headers: dict[bytes, bytes]) -> None:
+    def _check_key(self, cluster: str, headers: dict[bytes, bytes], visit: Visit) -> None:
         if cluster not in self._plane.sites:
             raise NotFound(
                 f"There is no cluster {cluster[:64]!r} here.",
                 hint="Check its id; `clusterra clusters list` shows it.",
                 code="cluster-not-found",
             )
-        key = self._plane.keys.get(cluster, "")
-        if key and hmac.compare_digest(headers.get(b"authorization", b""), _bearer(key)):
-            return
         scheme, _, token = _word(headers, b"authorization").partition(" ")
         given = token.strip() if scheme.lower() == "bearer" else ""
         given = given or _word(headers, b"x-agent-key")
-        if not given or not key:
+        if not given:
             raise Unauthenticated(
                 "This call needs the key of the cluster and came without one.",
                 hint="Send `Authorization: Bearer <key>` or `X-Agent-Key: <key>`; the key is in"
-                f" keys/{cluster}.key in the server's state directory.",
+                f" keys/{cluster}.key in the server's state directory, or is made with"
+                " `clusterra keys create`.",
             )
-        if not hmac.compare_digest(given.encode("latin-1"), key.encode("latin-1")):
+        # Looked up by its hash, so that a near miss takes as long as any other.
+        key = self._plane.people.directory.key(hash_of(given))
+        if key is None or key.cluster != cluster:
+            self._failures.check(visit.address)
+            self._failures.note(visit.address)
             raise Unauthenticated(
                 f"This is not the key of the cluster {cluster}.",
-                hint=f"Copy keys/{cluster}.key from the server's state directory again.",
+                hint=f"Copy keys/{cluster}.key from the server's state directory again, or make"
+                " one with `clusterra keys create`.",
                 code="bad-key",
             )
+        self._plane.people.uses.note(key, visit)
 
     async def _keep(self, cluster: str, items: Iterable[tuple[str, object]]) -> Taken:
         now = self._plane.clock.now()
@@ -166,12 +176,6 @@ def _route(path: str) -> str:
     if path == EVENTS:
         return EVENTS
     return BATCH if path == BATCH or path.startswith(f"{BATCH}/") else ""
-
-
-@cache
-def _bearer(key: str) -> bytes:
-    """Return the header as nearly everybody sends it, to be compared without taking it apart."""
-    return f"Bearer {key}".encode("latin-1")
 
 
 def _word(headers: dict[bytes, bytes], name: bytes) -> str:

@@ -2,13 +2,15 @@
 
 import re
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clusterra.api import body, cursor
-from clusterra.api.door import caller_of, plane_of
+from clusterra.api.admit import Guarded, caller_of
+from clusterra.api.door import plane_of
+from clusterra.api.openapi import takes
 from clusterra.api.sight import sight
 from clusterra.api.straight import StraightRoute
 from clusterra.control.change_job import (
@@ -21,11 +23,12 @@ from clusterra.control.change_job import (
 )
 from clusterra.control.find import find_job
 from clusterra.control.site import Site
-from clusterra.core.access import Caller
+from clusterra.core.access import Caller, check_may_read_output
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.jobs.compose import compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.language import parse
+from clusterra.core.jobs.privacy import as_seen_by, shown_to
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.core.jobs.script import remarks
 from clusterra.core.units import parse_time_limit
@@ -43,33 +46,20 @@ from clusterra.wire.jobs import (
 )
 from clusterra.wiring import Plane
 
-router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"], route_class=Guarded)
 
 LONGEST_KEY = 255
 _RANGE = re.compile(r"bytes=(\d{1,18})-")
 
 
-def _body(model: type) -> dict[str, Any]:
-    return {
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
-            },
-        }
-    }
-
-
-@router.post("/submit", status_code=201, response_model=JobAccepted, openapi_extra=_body(SubmitJob))
+@router.post("/submit", status_code=201, response_model=JobAccepted, openapi_extra=takes(SubmitJob))
 async def submit(request: Request, cluster: str) -> Response:
     """Submit a job: the friendly body, or slurmrestd's own (`{"script": …, "job": {…}}`).
 
     With an `Idempotency-Key` header the same request may be sent again safely: it
     answers what the first one came to.
     """
-    plane = plane_of(request)
-    site = plane.site(cluster)
-    caller = caller_of(request, site)
+    plane, caller = plane_of(request), caller_of(request)
     raw = await body.read(request)
     table = body.decode_object(raw)
     key = request.headers.get("idempotency-key", "")
@@ -124,17 +114,19 @@ async def list_jobs(
     plane = plane_of(request)
     site = plane.site(cluster)
     now = plane.clock.now()
+    caller = caller_of(request)
     words = [q, *_filters(user=user, state=state, partition=partition)]
     query = parse(" ".join(words), now=now, sort=sort, limit=limit)
     if cursor_:
         query = replace(query, after=cursor.read(cursor_, query))
+    query = as_seen_by(caller, query)
     page = await plane.store.jobs(cluster, query)
     # The one page there is has been counted by reading it.
     alone = page.next is None and not cursor_
     total = len(page.jobs) if alone else await plane.store.count(cluster, query)
     return body.json(
         JobPage(
-            jobs=[JobView.of(job) for job in page.jobs],
+            jobs=[JobView.of(shown_to(caller, job)) for job in page.jobs],
             next=None if page.next is None else cursor.write(page.next, query),
             total=total,
             **sight(site.sky, now),
@@ -146,7 +138,7 @@ def _filters(**given: str) -> list[str]:
     return [f'{field}:"{text}"' for field, text in given.items() if text]
 
 
-@router.post("/cancel", response_model=JobsCancelled, openapi_extra=_body(CancelJobs))
+@router.post("/cancel", response_model=JobsCancelled, openapi_extra=takes(CancelJobs))
 async def cancel_many(request: Request, cluster: str) -> Response:
     """Cancel every live job that a query finds; by default only say which."""
     plane = plane_of(request)
@@ -162,7 +154,7 @@ async def cancel_many(request: Request, cluster: str) -> Response:
     done = await cancel_jobs(
         site,
         parse(wanted.query, now=plane.clock.now()),
-        caller_of(request, site),
+        caller_of(request),
         dry_run=wanted.dry_run,
         store=plane.store,
     )
@@ -179,8 +171,9 @@ async def cancel_many(request: Request, cluster: str) -> Response:
 @router.get("/{job_id}", response_model=JobView)
 async def show(request: Request, cluster: str, job_id: str) -> Response:
     """Return one job, live or ended."""
-    plane = plane_of(request)
-    return body.json(JobView.of(await find_job(plane.site(cluster), job_id, store=plane.store)))
+    plane, site, caller = _act(request, cluster)
+    job = await find_job(site, job_id, caller, store=plane.store)
+    return body.json(JobView.of(shown_to(caller, job)))
 
 
 @router.get("/{job_id}/output", response_class=Response)
@@ -192,9 +185,9 @@ async def output(
     stream: Annotated[str, Query(pattern="^(stdout|stderr)$")] = "stdout",
 ) -> Response:
     """Return what the job has written so far; `Range: bytes=N-` returns what came after byte N."""
-    plane = plane_of(request)
-    site = plane.site(cluster)
-    job = await find_job(site, job_id, store=plane.store)
+    plane, site, caller = _act(request, cluster)
+    job = await find_job(site, job_id, caller, store=plane.store)
+    check_may_read_output(caller, job)
     asked = _RANGE.fullmatch(request.headers.get("range", ""))
     start = int(asked[1]) if asked else 0
     found = await site.logs.read(job, stream=stream, tail=tail, start=start)
@@ -242,7 +235,7 @@ async def requeue(request: Request, cluster: str, job_id: str) -> Response:
     return _acted("requeue", await requeue_job(site, job_id, caller, store=plane.store))
 
 
-@router.patch("/{job_id}", response_model=JobAct, openapi_extra=_body(EditJob))
+@router.patch("/{job_id}", response_model=JobAct, openapi_extra=takes(EditJob))
 async def edit(request: Request, cluster: str, job_id: str) -> Response:
     """Change a job's name, time limit or priority."""
     plane, site, caller = _act(request, cluster)
@@ -260,7 +253,7 @@ async def edit(request: Request, cluster: str, job_id: str) -> Response:
 def _act(request: Request, cluster: str) -> tuple[Plane, Site, Caller]:
     plane = plane_of(request)
     site = plane.site(cluster)
-    return plane, site, caller_of(request, site)
+    return plane, site, caller_of(request)
 
 
 def _acted(act: str, job: Job) -> Response:

@@ -1,47 +1,75 @@
-"""The proof of the ledger over HTTP: exports that anybody can verify, and what was signed."""
+"""The proof of a ledger over HTTP: exports that anybody can verify, and what was signed.
+
+Each cluster has a ledger, and each workspace one for its people; both are proved alike.
+"""
 
 from collections import deque
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from clusterra.api import body
-from clusterra.api.door import caller_of, plane_of
-from clusterra.control.checkpoint import Checkpointer
+from clusterra.api.admit import Guarded
+from clusterra.api.door import plane_of
 from clusterra.control.export import export
-from clusterra.core.errors import Forbidden
 from clusterra.core.events.checkpoint import read_note
 from clusterra.wire.ledger import CheckpointPage, CheckpointView
+from clusterra.wiring import Plane
 
-router = APIRouter(prefix="/v1/clusters/{cluster}/events", tags=["events"])
+router = APIRouter(tags=["events"], route_class=Guarded)
 
 TEXT = "text/plain; charset=utf-8"
+EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+After = Annotated[int, Query(ge=0, description="Only events with a higher number.")]
+Until = Annotated[
+    int | None, Query(ge=0, description="The last event; left out, all that are signed.")
+]
+Newest = Annotated[int, Query(ge=1, le=1000)]
 
 
-@router.get(
-    "/export",
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@router.get("/v1/clusters/{cluster}/events/export", response_class=Response, responses=EXPORTED)
 async def export_events(
-    request: Request,
-    cluster: str,
-    after: Annotated[int, Query(ge=0, description="Only events with a higher number.")] = 0,
-    until: Annotated[
-        int | None, Query(ge=0, description="The last event; left out, all that are signed.")
-    ] = None,
+    request: Request, cluster: str, after: After = 0, until: Until = None
 ) -> Response:
     """Return the ledger with its hashes and checkpoints, as lines that can be verified offline.
 
     Without `until` it is signed first, so that the export covers itself.
     """
-    plane = plane_of(request)
-    ledger = await _ledger(request, cluster)
+    return await _exported(plane_of(request), cluster, after, until)
+
+
+@router.get("/v1/workspaces/{workspace}/events/export", response_class=Response, responses=EXPORTED)
+async def export_people(
+    request: Request, workspace: str, after: After = 0, until: Until = None
+) -> Response:
+    """Return the ledger of a workspace's people, as lines that can be verified offline."""
+    return await _exported(plane_of(request), workspace, after, until)
+
+
+@router.get("/v1/clusters/{cluster}/events/checkpoints", response_model=CheckpointPage)
+async def list_checkpoints(request: Request, cluster: str, limit: Newest = 100) -> Response:
+    """Return the newest checkpoints and the key that signed them."""
+    return await _signed(plane_of(request), cluster, limit)
+
+
+@router.get("/v1/workspaces/{workspace}/events/checkpoints", response_model=CheckpointPage)
+async def list_people_checkpoints(
+    request: Request, workspace: str, limit: Newest = 100
+) -> Response:
+    """Return the newest checkpoints of a workspace's ledger and the key that signed them."""
+    return await _signed(plane_of(request), workspace, limit)
+
+
+async def _exported(plane: Plane, id: str, after: int, until: int | None) -> Response:
+    ledger = plane.ledgers[id]
     if until is None:
         await ledger.sign()
     lines = await export(
-        cluster,
+        id,
         after=after,
         until=until,
         signed=ledger.signed,
@@ -49,19 +77,14 @@ async def export_events(
         store=plane.store,
         archive=plane.archive,
     )
-    named = {"content-disposition": f'attachment; filename="{cluster}.ledger"'}
+    named = {"content-disposition": f'attachment; filename="{id}.ledger"'}
     return StreamingResponse(lines, headers=named, media_type=TEXT)
 
 
-@router.get("/checkpoints", response_model=CheckpointPage)
-async def list_checkpoints(
-    request: Request, cluster: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> Response:
-    """Return the newest checkpoints and the key that signed them."""
-    plane = plane_of(request)
-    ledger = await _ledger(request, cluster)
+async def _signed(plane: Plane, id: str, limit: int) -> Response:
+    ledger = plane.ledgers[id]
     newest: deque[str] = deque(maxlen=limit)
-    async for note in plane.archive.checkpoints(cluster):
+    async for note in plane.archive.checkpoints(id):
         newest.append(note)
     return body.json(
         CheckpointPage(
@@ -71,17 +94,6 @@ async def list_checkpoints(
             held=ledger.why_held,
         )
     )
-
-
-async def _ledger(request: Request, cluster: str) -> Checkpointer:
-    """Return a cluster's ledger to an administrator: all that everybody did is in it."""
-    plane = plane_of(request)
-    if not caller_of(request, plane.site(cluster)).admin:
-        raise Forbidden(
-            "Only an administrator may take the whole ledger away.",
-            hint="`clusterra events list` shows what you may see of it.",
-        )
-    return plane.ledgers[cluster]
 
 
 def _view(note: str) -> CheckpointView:

@@ -47,7 +47,7 @@ class QueryCommand(click.Command):
 @click.command("list", cls=QueryCommand)
 @server_options
 @click.argument("query", nargs=-1)
-@click.option("--mine", is_flag=True, help="Only jobs of this login (or of --as).")
+@click.option("--mine", is_flag=True, help="Only your own jobs.")
 @click.option("--user", metavar="NAME", help="Only jobs of this person.")
 @click.option(
     "--state",
@@ -80,7 +80,7 @@ def list_jobs(
     if state and ("/" in state or Path(state).is_dir()):
         session.state, state = Path(state), None
     if mine:
-        user = session.acting_as or session.login()
+        user = session.client.people.me().login
     words = [*query]
     words += [f"{field}:{value}" for field, value in (("user", user), ("state", state)) if value]
     asked = " ".join(words)

@@ -311,35 +311,64 @@ class ClusterNotice(Fact):
 # --- people
 
 
-@event("user.login")
-class UserLogin(Fact):
-    """A person signed in."""
-
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInFact(Fact):
     email: str
     address: str = ""
+    """Where they came from."""
+
+    agent: str = ""
+    """What they came with: a browser, `clusterra/0.1.0`."""
+
+    how: str = ""
+    """`oidc`, `link` or `device`."""
+
+
+@event("user.login")
+class UserLogin(SignInFact):
+    """A person signed in."""
+
+
+@event("user.login_failed")
+class UserLoginFailed(SignInFact):
+    """Somebody tried to sign in and was refused."""
+
+    why: str = ""
+    """The code of the refusal: `email-not-verified`, `bad-nonce`, `not-invited`, …"""
 
 
 @event("user.logout")
-class UserLogout(Fact):
-    """A person signed out."""
+class UserLogout(SignInFact):
+    """A session ended: its person signed out, or it was ended for them."""
 
+    why: str = ""
+    """Empty if they signed out; else `revoked`, `removed`, `refresh-token-reused`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessFact(Fact):
     email: str
+    role: str
+    workspace: str = ""
+    by_rule: str = ""
+    """The rule that did it, where no person did: `domain lab.example`, `group hpc-admins`."""
 
 
 @event("user.access.granted")
-class UserAccessGranted(Fact):
+class UserAccessGranted(AccessFact):
     """A person was given a role."""
 
-    email: str
-    role: str
+    login: str = ""
+    uid: int | None = None
+    """The Linux user they are wherever their jobs run."""
 
 
 @event("user.access.revoked")
-class UserAccessRevoked(Fact):
-    """A role was taken from a person."""
+class UserAccessRevoked(AccessFact):
+    """A role was taken from a person. Their jobs go on; they can submit no more."""
 
-    email: str
-    role: str
+    left_live: int = 0
+    """Their jobs that were waiting or running then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,19 +401,61 @@ class AdminFact(Fact):
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenFact(AdminFact):
+    email: str = ""
+    """Whose it is."""
+
+    scopes: tuple[str, ...] = ()
+    address: str = ""
+    agent: str = ""
+
+
 @event("admin.token.created")
-class AdminTokenCreated(AdminFact):
+class AdminTokenCreated(TokenFact):
     """A token was made."""
+
+    expires_at: datetime | None = None
+
+
+@event("admin.token.first_used")
+class AdminTokenFirstUsed(TokenFact):
+    """A token was used for the first time."""
 
 
 @event("admin.token.revoked")
-class AdminTokenRevoked(AdminFact):
+class AdminTokenRevoked(TokenFact):
     """A token was made invalid."""
 
 
-@event("admin.key.rotated")
-class AdminKeyRotated(AdminFact):
-    """A key was replaced by a new one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFact(AdminFact):
+    cluster: str = ""
+    address: str = ""
+    agent: str = ""
+
+
+@event("admin.key.created")
+class AdminKeyCreated(KeyFact):
+    """A cluster was given a key for its collector or agent."""
+
+
+@event("admin.key.first_used")
+class AdminKeyFirstUsed(KeyFact):
+    """A cluster's key was used for the first time."""
+
+
+@event("admin.key.revoked")
+class AdminKeyRevoked(KeyFact):
+    """A cluster's key was made invalid."""
+
+
+@event("admin.workspace.changed")
+class AdminWorkspaceChanged(AdminFact):
+    """A workspace's settings were changed."""
+
+    before: str = ""
+    after: str = ""
 
 
 @event("admin.webhook.created")

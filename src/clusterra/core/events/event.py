@@ -49,6 +49,9 @@ class Event:
     chain: bytes
     """The hash chain up to and with this event: see `chain`."""
 
+    owner: str = ""
+    """The Linux user whose job it is about, where it is about one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventQuery:

@@ -63,4 +63,6 @@ def _of(hint: Any) -> Schema:
     if get_origin(hint) is UnionType:
         [one] = [_TYPES[each] for each in get_args(hint) if each is not NoneType]
         return one | {"type": [one["type"], "null"]}
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _of(get_args(hint)[0])}
     return dict(_TYPES[hint])

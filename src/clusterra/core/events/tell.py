@@ -178,6 +178,15 @@ def _admin(what: str, done: str) -> Callable[[Data, str], str]:
     return told
 
 
+def _signing(data: Data, words: str) -> str:
+    return _with(f"{data.get('email') or 'somebody'} {words}", data.get("address") or "", " from ")
+
+
+def _first_used(what: str, data: Data) -> str:
+    told = f"the {what} {data.get('name') or data.get('id')} was used for the first time"
+    return _with(told, data.get("address") or "", " from ")
+
+
 def _access(data: Data, by: str, words: str) -> str:
     return f"{data.get('email')} {words} {data.get('role')}" + (f", by {by}" if by else "")
 
@@ -211,17 +220,30 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
         f"is seen again after {span(data.get('unseen_seconds') or 0)}"
     ),
     "cluster.notice": lambda data, _: _with("the cloud said", data.get("name") or ""),
-    "user.login": lambda data, _: _with(
-        f"{data.get('email')} signed in", data.get("address") or "", " from "
+    "user.login": lambda data, _: _signing(data, "signed in"),
+    "user.login_failed": lambda data, _: _with(
+        _signing(data, "could not sign in"), data.get("why") or ""
     ),
-    "user.logout": lambda data, _: f"{data.get('email')} signed out",
+    "user.logout": lambda data, _: _with(
+        f"{data.get('email')} was signed out"
+        if data.get("why")
+        else f"{data.get('email')} signed out",
+        (data.get("why") or "").replace("-", " "),
+    ),
     "user.access.granted": lambda data, by: _access(data, by, "was given the role"),
     "user.access.revoked": lambda data, by: _access(data, by, "lost the role"),
     "user.quota.high": _quota("spent most of the quota"),
     "user.quota.exceeded": _quota("spent more than the quota"),
     "admin.token.created": _admin("token", "made"),
     "admin.token.revoked": _admin("token", "revoked"),
-    "admin.key.rotated": _admin("key", "replaced"),
+    "admin.token.first_used": lambda data, _: _first_used("token", data),
+    "admin.key.created": _admin("key", "made"),
+    "admin.key.first_used": lambda data, _: _first_used("key", data),
+    "admin.key.revoked": _admin("key", "revoked"),
+    "admin.workspace.changed": lambda data, by: (
+        f"{by or 'somebody'} changed {data.get('name') or data.get('id')} "
+        f"from {data.get('before')} to {data.get('after')}"
+    ),
     "admin.webhook.created": _admin("webhook", "made"),
     "admin.webhook.changed": _admin("webhook", "changed"),
     "admin.webhook.deleted": _admin("webhook", "took away"),

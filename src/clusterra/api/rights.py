@@ -1,0 +1,102 @@
+"""What each route is, among the deeds of `core/access.py`.
+
+A route that is not in here cannot be made: the server does not start and no test runs.
+The part of the path in braces that says where (`cluster`, `workspace`) decides whose
+role is asked.
+"""
+
+from collections.abc import Mapping
+
+from clusterra.core.access import Deed
+
+_CLUSTER = "/v1/clusters/{cluster}"
+_JOBS = f"{_CLUSTER}/jobs"
+_EVENTS = f"{_CLUSTER}/events"
+_ME = "/v1/users/me"
+_WORKSPACE = "/v1/workspaces/{workspace}"
+_PEOPLE = f"{_WORKSPACE}/people"
+
+ROUTES: Mapping[str, Deed] = {
+    # the server
+    "GET /healthz": Deed.PASS,
+    "GET /readyz": Deed.PASS,
+    "GET /metrics": Deed.SEE_METRICS,
+    # signing in
+    "GET /v1/auth": Deed.PASS,
+    "GET /v1/auth/continue": Deed.PASS,
+    "POST /v1/auth/callback": Deed.PASS,
+    "POST /v1/auth/link": Deed.PASS,
+    "POST /v1/auth/refresh": Deed.PASS,
+    "POST /v1/auth/logout": Deed.PASS,
+    "POST /v1/auth/device": Deed.PASS,
+    "POST /v1/auth/device/token": Deed.PASS,
+    "GET /v1/auth/device/{code}": Deed.LET_IN,
+    "POST /v1/auth/device/{code}": Deed.LET_IN,
+    # oneself
+    f"GET {_ME}": Deed.BE_ONESELF,
+    f"PATCH {_ME}": Deed.BE_ONESELF,
+    f"GET {_ME}/tokens": Deed.KEEP_TOKENS,
+    f"POST {_ME}/tokens": Deed.KEEP_TOKENS,
+    f"DELETE {_ME}/tokens/{{token}}": Deed.KEEP_TOKENS,
+    f"GET {_ME}/sessions": Deed.KEEP_TOKENS,
+    f"DELETE {_ME}/sessions/{{session}}": Deed.KEEP_TOKENS,
+    f"POST {_ME}/link": Deed.KEEP_TOKENS,
+    # workspaces and who is in them
+    "GET /v1/workspaces": Deed.BE_ONESELF,
+    f"GET {_WORKSPACE}": Deed.SEE_PEOPLE,
+    f"PATCH {_WORKSPACE}": Deed.SET_UP,
+    f"GET {_PEOPLE}": Deed.SEE_PEOPLE,
+    f"POST {_PEOPLE}": Deed.MANAGE_PEOPLE,
+    f"PATCH {_PEOPLE}/{{person}}": Deed.MANAGE_PEOPLE,
+    f"DELETE {_PEOPLE}/{{person}}": Deed.LEAVE,
+    f"GET {_WORKSPACE}/events/export": Deed.TAKE_LEDGER,
+    f"GET {_WORKSPACE}/events/checkpoints": Deed.TAKE_LEDGER,
+    "GET /v1/audit": Deed.SEE_AUDIT,
+    # clusters
+    "GET /v1/clusters": Deed.SEE_CLUSTERS,
+    f"GET {_CLUSTER}": Deed.SEE_CLUSTER,
+    f"GET {_CLUSTER}/nodes": Deed.SEE_CLUSTER,
+    f"GET {_CLUSTER}/partitions": Deed.SEE_CLUSTER,
+    f"GET {_CLUSTER}/keys": Deed.KEEP_KEYS,
+    f"POST {_CLUSTER}/keys": Deed.KEEP_KEYS,
+    f"DELETE {_CLUSTER}/keys/{{key}}": Deed.KEEP_KEYS,
+    # jobs
+    f"GET {_JOBS}": Deed.SEE_JOBS,
+    f"POST {_JOBS}/submit": Deed.SUBMIT,
+    f"POST {_JOBS}/cancel": Deed.CHANGE_JOBS,
+    f"GET {_JOBS}/{{job_id}}": Deed.SEE_JOBS,
+    f"GET {_JOBS}/{{job_id}}/events": Deed.SEE_EVENTS,
+    f"GET {_JOBS}/{{job_id}}/output": Deed.READ_OUTPUT,
+    f"DELETE {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
+    f"PATCH {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
+    f"POST {_JOBS}/{{job_id}}/hold": Deed.CHANGE_JOBS,
+    f"POST {_JOBS}/{{job_id}}/release": Deed.CHANGE_JOBS,
+    f"POST {_JOBS}/{{job_id}}/requeue": Deed.CHANGE_JOBS,
+    # the ledger
+    f"GET {_EVENTS}": Deed.SEE_EVENTS,
+    f"GET {_EVENTS}/stream": Deed.SEE_EVENTS,
+    f"GET {_EVENTS}/export": Deed.TAKE_LEDGER,
+    f"GET {_EVENTS}/checkpoints": Deed.TAKE_LEDGER,
+    # what machines say
+    "POST /v1/internal/events": Deed.REPORT,
+    "POST /v1/internal/batch": Deed.REPORT,
+    # pages
+    "GET /": Deed.PASS,
+    "GET /login": Deed.PASS,
+    "GET /signed-out": Deed.PASS,
+    "GET /assets/{name}": Deed.PASS,
+    "GET /auth/start": Deed.PASS,
+    "GET /auth/callback": Deed.PASS,
+    "GET /auth/link/{code}": Deed.PASS,
+    "POST /auth/link": Deed.PASS,
+    "POST /auth/logout": Deed.PASS,
+    "GET /device": Deed.PASS,
+    "POST /device": Deed.PASS,
+}
+
+
+def deed_of(method: str, path: str) -> Deed:
+    try:
+        return ROUTES[f"{method} {path}"]
+    except KeyError:
+        raise LookupError(f"{method} {path} is not in api/rights.py: say what it is.") from None

@@ -1,0 +1,223 @@
+"""Oneself over HTTP: profile, tokens, sessions, a link to sign in with elsewhere."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clusterra.api import body
+from clusterra.api.admit import Guarded, guest_of
+from clusterra.api.cookies import public_url
+from clusterra.api.door import plane_of
+from clusterra.api.guest import OPERATOR, Guest
+from clusterra.api.openapi import takes
+from clusterra.api.views import session_view, token_view, workspace_view
+from clusterra.control.people.directory import no_such_workspace
+from clusterra.core.access import Role, Scope
+from clusterra.core.errors import Forbidden, Invalid, NotFound
+from clusterra.core.people.credentials import LINK_FOR
+from clusterra.core.people.person import PERSON
+from clusterra.core.quote import shown
+from clusterra.wire.people import (
+    CreateToken,
+    EditMe,
+    LinkMade,
+    Me,
+    SessionPage,
+    SessionView,
+    TokenMade,
+    TokenPage,
+    TokenView,
+)
+from clusterra.wiring import Plane
+
+router = APIRouter(prefix="/v1/users/me", tags=["people"], route_class=Guarded)
+
+LONGEST_NAME = 120
+LONGEST_VALUE = 2000
+MOST_PREFERENCES = 100
+MOST_DAYS = 3650
+
+
+@router.get("", response_model=Me)
+async def show_me(request: Request) -> Response:
+    """Return who one is here: identity, Linux user, workspaces."""
+    return body.json(_me(plane_of(request), guest_of(request)))
+
+
+@router.patch("", response_model=Me, openapi_extra=takes(EditMe))
+async def edit_me(request: Request) -> Response:
+    """Change one's own name and preferences."""
+    plane, guest = plane_of(request), guest_of(request)
+    wanted = body.decode(await body.read(request), EditMe)
+    preferences = {**guest.person.preferences, **(wanted.preferences or {})}
+    preferences = {name: value for name, value in preferences.items() if value}
+    _check_size(wanted.name or "", preferences)
+    record = plane.people.directory.record(PERSON, guest.person.id)
+    name = record.value.name if wanted.name is None else wanted.name.strip()
+    person = replace(record.value, name=name, preferences=preferences)
+    await plane.people.directory.commit(plane.people.home, puts=[replace(record, value=person)])
+    return body.json(_me(plane, replace(guest, person=person)))
+
+
+@router.get("/tokens", response_model=TokenPage)
+async def list_tokens(request: Request) -> Response:
+    """List one's own tokens; what they are is shown once, when they are made."""
+    guest = guest_of(request)
+    tokens = plane_of(request).people.directory.tokens_of(guest.person.id)
+    tokens = [each for each in tokens if guest.within in ("", each.within)]
+    return body.json(TokenPage(tokens=[token_view(each) for each in tokens], total=len(tokens)))
+
+
+@router.post("/tokens", status_code=201, response_model=TokenMade, openapi_extra=takes(CreateToken))
+async def create_token(request: Request) -> Response:
+    """Make a token for scripts; it may do no more than one's own role, and what its scopes say."""
+    plane, guest = plane_of(request), guest_of(request)
+    wanted = body.decode(await body.read(request), CreateToken)
+    scopes = _scopes(wanted.scopes, guest)
+    within = _within(wanted.workspace or "", plane, guest)
+    if wanted.days is not None and not 1 <= wanted.days <= MOST_DAYS:
+        raise Invalid(
+            f"A token cannot be good for {wanted.days} days.",
+            hint=f"Say 1 to {MOST_DAYS}, or null for one that does not end.",
+            at="days",
+        )
+    now = plane.clock.now()
+    secret, token = await plane.people.tokens.make(
+        guest.person,
+        name=wanted.name.strip()[:LONGEST_NAME],
+        scopes=scopes,
+        within=within,
+        until=None if wanted.days is None else now + timedelta(days=wanted.days),
+        by=guest.doer(Role.MEMBER),
+    )
+    return body.json(TokenMade(token=secret, info=token_view(token)), 201)
+
+
+@router.delete("/tokens/{token}", response_model=TokenView)
+async def revoke_token(request: Request, token: str) -> Response:
+    """Make a token invalid, at once."""
+    plane, guest = plane_of(request), guest_of(request)
+    revoked = await plane.people.tokens.revoke(
+        guest.person, token, within=guest.within, by=guest.doer(Role.MEMBER)
+    )
+    return body.json(token_view(revoked))
+
+
+@router.get("/sessions", response_model=SessionPage)
+async def list_sessions(request: Request) -> Response:
+    """List where one is signed in."""
+    guest = guest_of(request)
+    sessions = plane_of(request).people.directory.sessions_of(guest.person.id)
+    views = [
+        session_view(each, current=each.id == guest.credential)
+        for each in sessions
+        if guest.within in ("", each.within)
+    ]
+    return body.json(SessionPage(sessions=views, total=len(views)))
+
+
+@router.delete("/sessions/{session}", response_model=SessionView)
+async def end_session(request: Request, session: str) -> Response:
+    """Sign out somewhere else."""
+    plane, guest = plane_of(request), guest_of(request)
+    found = plane.people.directory.session(session)
+    mine = found is not None and found.person == guest.person.id
+    if found is None or not mine or guest.within not in ("", found.within):
+        raise NotFound(
+            f"You have no session {session[:64]!r}.",
+            hint="`clusterra sessions list` shows yours.",
+            code="session-not-found",
+        )
+    await plane.people.sign_in.end(
+        found, why="revoked", actor=guest.person.actor, visit=guest.visit
+    )
+    return body.json(session_view(found, current=found.id == guest.credential))
+
+
+@router.post("/link", status_code=201, response_model=LinkMade)
+async def make_link(request: Request) -> Response:
+    """Make a one-time link to sign in with in a browser. Only without an identity provider."""
+    plane, guest = plane_of(request), guest_of(request)
+    if plane.people.provider is not None:
+        raise NotFound(
+            f"People sign in by {plane.people.provider.name} here; there are no links.",
+            hint=f"Open {public_url(request)} and sign in.",
+            code="has-provider",
+        )
+    until = plane.clock.now() + LINK_FOR
+    code = await plane.people.sign_in.make_link(
+        guest.person, within=guest.within, made_by=guest.person.email, until=until
+    )
+    return body.json(LinkMade(url=f"{public_url(request)}/auth/link/{code}", expires_at=until), 201)
+
+
+def _me(plane: Plane, guest: Guest) -> Me:
+    person = guest.person
+    return Me(
+        id=person.id,
+        email=person.email,
+        name=person.name,
+        login=plane_login(plane, guest),
+        uid=person.uid,
+        workspaces=[
+            workspace_view(plane, id, role) for id, role in guest.workspaces(plane.people).items()
+        ],
+        preferences=dict(person.preferences),
+        by=guest.by,
+        scopes=sorted(guest.scopes),
+        expires_at=guest.expires_at,
+    )
+
+
+def plane_login(plane: Plane, guest: Guest) -> str:
+    """Return the Linux user that this guest's jobs run as."""
+    sites = list(plane.sites.values())
+    return sites[0].user if guest.by == OPERATOR and sites else guest.person.login
+
+
+def _scopes(wanted: list[str], guest: Guest) -> frozenset[Scope]:
+    unknown = [each for each in wanted if each not in set(Scope)]
+    if unknown:
+        raise Invalid(
+            f"There is no scope {shown(unknown[0])}.",
+            hint=f"The scopes are: {', '.join(Scope)}.",
+            at="scopes",
+        )
+    scopes = frozenset(map(Scope, wanted)) or guest.scopes
+    if more := scopes - guest.scopes:
+        raise Forbidden(
+            f"This token cannot give {', '.join(sorted(more))}, which it does not have.",
+            hint="Make it after signing in: clusterra login",
+            code="scope",
+        )
+    return scopes
+
+
+def _within(wanted: str, plane: Plane, guest: Guest) -> str:
+    if guest.within and wanted in ("", guest.within):
+        return guest.within
+    if wanted and wanted not in guest.workspaces(plane.people):
+        raise no_such_workspace(wanted)
+    return wanted
+
+
+def _check_size(name: str, preferences: dict[str, str]) -> None:
+    if len(name) > LONGEST_NAME:
+        raise Invalid(
+            f"A name has at most {LONGEST_NAME} characters.", hint="Shorten it.", at="name"
+        )
+    if len(preferences) > MOST_PREFERENCES:
+        raise Invalid(
+            f"{len(preferences)} preferences are more than the {MOST_PREFERENCES} that are kept.",
+            hint="Take some away by setting them to an empty text.",
+            at="preferences",
+        )
+    for key, value in preferences.items():
+        if len(key) > LONGEST_NAME or len(value) > LONGEST_VALUE:
+            raise Invalid(
+                f"The preference {shown(key)} is too long.",
+                hint=f"A name has at most {LONGEST_NAME} characters, a value {LONGEST_VALUE}.",
+                at="preferences",
+            )

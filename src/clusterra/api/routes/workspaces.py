@@ -1,0 +1,203 @@
+"""Workspaces over HTTP: what they allow, who is in them, as what."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clusterra.api import body
+from clusterra.api.admit import Guarded, caller_of, guest_of
+from clusterra.api.cookies import public_url
+from clusterra.api.door import plane_of
+from clusterra.api.openapi import takes
+from clusterra.api.views import person_view, workspace_view
+from clusterra.control.people.doing import Doer, told
+from clusterra.core.access import ALL_SCOPES, Deed, OthersJobs, Role, check_may, check_scope
+from clusterra.core.errors import Invalid
+from clusterra.core.events import catalogue as facts
+from clusterra.core.jobs.query import STATE_WORDS, Op, Query, Term
+from clusterra.core.people.person import WORKSPACE, Person
+from clusterra.core.quote import shown
+from clusterra.wire.people import (
+    ChangePerson,
+    EditWorkspace,
+    Invite,
+    Invited,
+    PeoplePage,
+    PersonView,
+    Removed,
+    WorkspacePage,
+    WorkspaceView,
+)
+from clusterra.wiring import Plane
+
+router = APIRouter(prefix="/v1/workspaces", tags=["people"], route_class=Guarded)
+
+LONGEST_NAME = 120
+MOST_MINUTES = 7 * 24 * 60
+TOKEN_FOR = timedelta(days=90)
+
+
+@router.get("", response_model=WorkspacePage)
+async def list_workspaces(request: Request) -> Response:
+    """List the workspaces one is in."""
+    plane = plane_of(request)
+    mine = guest_of(request).workspaces(plane.people)
+    views = [workspace_view(plane, id, role) for id, role in mine.items()]
+    return body.json(WorkspacePage(workspaces=views, total=len(views)))
+
+
+@router.get("/{workspace}", response_model=WorkspaceView)
+async def show_workspace(request: Request, workspace: str) -> Response:
+    """Return one workspace."""
+    return body.json(workspace_view(plane_of(request), workspace, caller_of(request).role))
+
+
+@router.patch("/{workspace}", response_model=WorkspaceView, openapi_extra=takes(EditWorkspace))
+async def edit_workspace(request: Request, workspace: str) -> Response:
+    """Change what a workspace is called, and what its members see of each other's jobs."""
+    plane, caller = plane_of(request), caller_of(request)
+    wanted = body.decode(await body.read(request), EditWorkspace)
+    record = plane.people.directory.record(WORKSPACE, workspace)
+    name = (wanted.name if wanted.name is not None else record.value.name).strip()
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise Invalid(
+            f"A workspace's name has 1 to {LONGEST_NAME} characters.",
+            hint="Choose another.",
+            at="name",
+        )
+    others = _others_jobs(wanted.others_jobs or record.value.others_jobs)
+    changed = replace(record.value, name=name, others_jobs=others)
+    if changed != record.value:
+        fact = facts.AdminWorkspaceChanged(
+            id=workspace,
+            name=name,
+            before=f"{record.value.name}, others' jobs: {record.value.others_jobs}",
+            after=f"{name}, others' jobs: {others}",
+        )
+        draft = told(fact, actor=caller.actor, subject="workspace", at=plane.clock.now())
+        await plane.people.directory.commit(
+            workspace, puts=[replace(record, value=changed)], events=[draft]
+        )
+    return body.json(workspace_view(plane, workspace, caller.role))
+
+
+@router.get("/{workspace}/people", response_model=PeoplePage)
+async def list_people(request: Request, workspace: str) -> Response:
+    """List who is in a workspace."""
+    plane = plane_of(request)
+    directory = plane.people.directory
+    found = [(directory.person(each.person), each) for each in directory.members(workspace)]
+    views = [person_view(plane, person, each) for person, each in found if person is not None]
+    views.sort(key=lambda view: (-Role(view.role).rank, view.email))
+    return body.json(PeoplePage(people=views, total=len(views)))
+
+
+@router.post(
+    "/{workspace}/people", status_code=201, response_model=Invited, openapi_extra=takes(Invite)
+)
+async def invite(request: Request, workspace: str) -> Response:
+    """Put somebody into a workspace; the answer has what they come in by.
+
+    A one-time link, or with `token` an API token, either good in this workspace alone.
+    With an identity provider they sign in there, and `url` is this server's address.
+    """
+    plane, doer = plane_of(request), _doer(request)
+    wanted = body.decode(await body.read(request), Invite)
+    if not 1 <= wanted.minutes <= MOST_MINUTES:
+        raise Invalid(
+            f"A link cannot be good for {wanted.minutes} minutes.",
+            hint=f"Say 1 to {MOST_MINUTES} (a week).",
+            at="minutes",
+        )
+    people = plane.people
+    person = await people.roster.invite(
+        workspace, wanted.email, _role(wanted.role), by=doer, login=wanted.login or ""
+    )
+    view = _view(plane, workspace, person)
+    if wanted.token:
+        until = plane.clock.now() + TOKEN_FOR
+        secret, _ = await people.tokens.make(
+            person,
+            name=f"made by {doer.name}",
+            scopes=ALL_SCOPES & guest_of(request).scopes,
+            within=workspace,
+            until=until,
+            by=doer,
+        )
+        return body.json(Invited(person=view, token=secret, expires_at=until), 201)
+    if people.provider is not None:
+        return body.json(Invited(person=view, url=public_url(request)), 201)
+    until = plane.clock.now() + timedelta(minutes=wanted.minutes)
+    code = await people.sign_in.make_link(person, within=workspace, made_by=doer.name, until=until)
+    link = f"{public_url(request)}/auth/link/{code}"
+    return body.json(Invited(person=view, url=link, expires_at=until), 201)
+
+
+@router.patch(
+    "/{workspace}/people/{person}", response_model=PersonView, openapi_extra=takes(ChangePerson)
+)
+async def change_person(request: Request, workspace: str, person: str) -> Response:
+    """Give somebody another role."""
+    plane = plane_of(request)
+    wanted = body.decode(await body.read(request), ChangePerson)
+    changed = await plane.people.roster.change_role(
+        workspace, person, _role(wanted.role), by=_doer(request)
+    )
+    return body.json(_view(plane, workspace, changed))
+
+
+@router.delete("/{workspace}/people/{person}", response_model=Removed)
+async def remove_person(request: Request, workspace: str, person: str) -> Response:
+    """Take somebody out of a workspace, or leave it. Jobs go on; tokens and sessions end."""
+    plane, caller = plane_of(request), caller_of(request)
+    found, member = plane.people.roster.find(workspace, person)
+    if found.email != caller.email:
+        check_may(caller.role, Deed.MANAGE_PEOPLE, workspace=workspace)
+        check_scope(caller.scopes, Deed.MANAGE_PEOPLE)
+    view = person_view(plane, found, member)
+    live = await _live_jobs(plane, workspace, found)
+    await plane.people.roster.remove(workspace, found.id, by=_doer(request), live_jobs=live)
+    return body.json(Removed(person=view, live_jobs=live))
+
+
+async def _live_jobs(plane: Plane, workspace: str, person: Person) -> int:
+    terms = (
+        Term(field="user", op=Op.IS, values=(person.login,)),
+        Term(field="state", op=Op.IS, values=STATE_WORDS["live"]),
+    )
+    counts = [
+        await plane.store.count(site.cluster.id, Query(terms=terms))
+        for site in plane.sites.values()
+        if site.workspace == workspace
+    ]
+    return sum(counts)
+
+
+def _doer(request: Request) -> Doer:
+    return guest_of(request).doer(caller_of(request).role)
+
+
+def _view(plane: Plane, workspace: str, person: Person) -> PersonView:
+    return person_view(plane, *plane.people.roster.find(workspace, person.id))
+
+
+def _role(text: str) -> Role:
+    try:
+        return Role(text.lower())
+    except ValueError:
+        raise Invalid(
+            f"There is no role {shown(text)}.", hint=f"The roles are: {', '.join(Role)}.", at="role"
+        ) from None
+
+
+def _others_jobs(text: str) -> OthersJobs:
+    try:
+        return OthersJobs(text.lower())
+    except ValueError:
+        raise Invalid(
+            f"Others' jobs cannot be {shown(text)}.",
+            hint=f"Say one of: {', '.join(OthersJobs)}.",
+            at="others_jobs",
+        ) from None

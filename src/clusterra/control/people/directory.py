@@ -1,0 +1,204 @@
+"""Who there is and what lets them in, in memory: asked at every request, without a query.
+
+Loaded once. Every change goes through `commit`, which writes it, with its events, and
+only then shows it here; whoever watches is told, so that streams of somebody who has
+just been removed end at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from clusterra.core.access import Role
+from clusterra.core.change import Change, Kind, Record
+from clusterra.core.errors import NotFound
+from clusterra.core.events.event import Draft
+from clusterra.core.people.credentials import (
+    CLUSTER_KEY,
+    SESSION,
+    TOKEN,
+    ClusterKey,
+    Session,
+    Token,
+)
+from clusterra.core.people.person import (
+    MEMBERSHIP,
+    PERSON,
+    WORKSPACE,
+    Identity,
+    Membership,
+    Person,
+    Workspace,
+    membership_id,
+)
+from clusterra.ports import Store
+
+T = TypeVar("T")
+
+_KINDS: tuple[Kind[Any], ...] = (PERSON, WORKSPACE, MEMBERSHIP, SESSION, TOKEN, CLUSTER_KEY)
+
+
+@dataclass(slots=True)
+class Directory:
+    store: Store
+    _records: dict[str, dict[str, Record[Any]]] = field(
+        default_factory=lambda: {kind.name: {} for kind in _KINDS}
+    )
+    _by_email: dict[str, str] = field(default_factory=dict)
+    _by_login: dict[str, str] = field(default_factory=dict)
+    _by_identity: dict[Identity, str] = field(default_factory=dict)
+    _by_hash: dict[str, Token] = field(default_factory=dict)
+    _key_by_hash: dict[str, ClusterKey] = field(default_factory=dict)
+    _watchers: list[Callable[[], None]] = field(default_factory=list)
+
+    async def load(self) -> None:
+        for kind in _KINDS:
+            for record in await self.store.list(kind):
+                self._show(record)
+
+    async def commit(
+        self,
+        ledger: str,
+        *,
+        puts: Sequence[Record[Any]] = (),
+        drops: Sequence[Record[Any]] = (),
+        events: Sequence[Draft] = (),
+    ) -> None:
+        """Write a change of people into the store, its events into a ledger, and then show it."""
+        await self.store.commit(ledger, Change(puts=puts, drops=drops, events=events))
+        for drop in drops:
+            self._hide(drop)
+        for put in puts:
+            if put.kind.name in self._records:
+                self._show(replace(put, version=put.version + 1))
+        for told in self._watchers:
+            told()
+
+    def watch(self, told: Callable[[], None]) -> None:
+        """Call `told` after every change."""
+        self._watchers.append(told)
+
+    # --- people
+
+    def person(self, id: str) -> Person | None:
+        return self._value(PERSON, id)
+
+    def by_email(self, email: str) -> Person | None:
+        return self.person(self._by_email.get(email, ""))
+
+    def by_login(self, login: str) -> Person | None:
+        return self.person(self._by_login.get(login, ""))
+
+    def by_identity(self, identity: Identity) -> Person | None:
+        return self.person(self._by_identity.get(identity, ""))
+
+    def is_login_taken(self, login: str) -> bool:
+        return login in self._by_login
+
+    def actor_of(self, login: str) -> str:
+        """Return how the ledger names the person who is this Linux user."""
+        person = self.by_login(login)
+        return person.actor if person else f"user:{login}"
+
+    def uid_of(self, login: str) -> int | None:
+        person = self.by_login(login)
+        return person.uid if person else None
+
+    # --- workspaces
+
+    @property
+    def workspaces(self) -> list[Workspace]:
+        return [record.value for record in self._records[WORKSPACE.name].values()]
+
+    def workspace(self, id: str) -> Workspace:
+        found = self._value(WORKSPACE, id)
+        if found is None:
+            raise no_such_workspace(id)
+        return found
+
+    def membership(self, workspace: str, person: str) -> Membership | None:
+        return self._value(MEMBERSHIP, membership_id(workspace, person))
+
+    def members(self, workspace: str) -> list[Membership]:
+        return [each for each in self._values(MEMBERSHIP) if each.workspace == workspace]
+
+    def workspaces_of(self, person: str) -> list[Membership]:
+        return [each for each in self._values(MEMBERSHIP) if each.person == person]
+
+    def owners(self, workspace: str) -> list[Membership]:
+        return [each for each in self.members(workspace) if each.role is Role.OWNER]
+
+    # --- what lets them in
+
+    def session(self, id: str) -> Session | None:
+        return self._value(SESSION, id)
+
+    def sessions_of(self, person: str) -> list[Session]:
+        return [each for each in self._values(SESSION) if each.person == person]
+
+    def token(self, hash: str) -> Token | None:
+        return self._by_hash.get(hash)
+
+    def tokens_of(self, person: str) -> list[Token]:
+        return [each for each in self._values(TOKEN) if each.person == person]
+
+    def key(self, hash: str) -> ClusterKey | None:
+        return self._key_by_hash.get(hash)
+
+    def keys_of(self, cluster: str) -> list[ClusterKey]:
+        return [each for each in self._values(CLUSTER_KEY) if each.cluster == cluster]
+
+    def expired_sessions(self, now: datetime) -> list[Record[Session]]:
+        records: Iterator[Record[Session]] = iter(self._records[SESSION.name].values())
+        return [record for record in records if record.value.expires_at <= now]
+
+    # --- records
+
+    def record(self, kind: Kind[T], id: str) -> Record[T]:
+        """Return the record of something that is known to be there."""
+        found: Record[T] = self._records[kind.name][id]
+        return found
+
+    def _value(self, kind: Kind[T], id: str) -> T | None:
+        record = self._records[kind.name].get(id)
+        return None if record is None else record.value
+
+    def _values(self, kind: Kind[T]) -> Iterator[T]:
+        return (record.value for record in self._records[kind.name].values())
+
+    def _show(self, record: Record[Any]) -> None:
+        self._hide(record)
+        self._records[record.kind.name][record.id] = record
+        value = record.value
+        match value:
+            case Person():
+                self._by_email[value.email] = value.id
+                self._by_login[value.login] = value.id
+                if value.identity:
+                    self._by_identity[value.identity] = value.id
+            case Token():
+                self._by_hash[value.hash] = value
+            case ClusterKey():
+                self._key_by_hash[value.hash] = value
+
+    def _hide(self, record: Record[Any]) -> None:
+        old = self._records[record.kind.name].pop(record.id, None)
+        match old.value if old else None:
+            case Person() as person:
+                self._by_email.pop(person.email, None)
+                self._by_login.pop(person.login, None)
+                if person.identity:
+                    self._by_identity.pop(person.identity, None)
+            case Token() as token:
+                self._by_hash.pop(token.hash, None)
+            case ClusterKey() as key:
+                self._key_by_hash.pop(key.hash, None)
+
+
+def no_such_workspace(id: str) -> NotFound:
+    return NotFound(
+        f"There is no workspace {id[:64]!r} here.",
+        hint="`clusterra whoami` shows yours.",
+        code="workspace-not-found",
+    )

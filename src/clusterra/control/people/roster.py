@@ -1,0 +1,308 @@
+"""Who is in which workspace, as what: invite, promote, remove; and who comes by themselves.
+
+A person is made once, with a Linux user and a number that are theirs for ever. Where
+they are and as what, changes; both is told in the ledger of the workspace.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clusterra.control.people.directory import Directory
+from clusterra.control.people.doing import SYSTEM, Doer, told
+from clusterra.control.people.drawn import new_id
+from clusterra.core.access import Role
+from clusterra.core.change import Record
+from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
+from clusterra.core.events import catalogue as facts
+from clusterra.core.events.event import Draft
+from clusterra.core.people.credentials import SESSION, TOKEN
+from clusterra.core.people.email import read_email
+from clusterra.core.people.logins import check_login, names_for, next_uid
+from clusterra.core.people.person import (
+    EMAIL,
+    LAST_UID,
+    LOGIN,
+    MEMBERSHIP,
+    PERSON,
+    Claimed,
+    Identity,
+    Membership,
+    Person,
+    membership_id,
+)
+from clusterra.core.people.rules import Granted, Rules, granted, is_by_rule
+from clusterra.ports import Claims, Clock
+
+TRIES = 20
+"""How often a name or number that somebody else took in the same moment is given up for another."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Roster:
+    directory: Directory
+    clock: Clock
+
+    async def invite(
+        self, workspace: str, email: str, role: Role, *, by: Doer, login: str = ""
+    ) -> Person:
+        """Put somebody into a workspace; they need not have signed in yet."""
+        self.directory.workspace(workspace)
+        _check_rank(by, role)
+        email = read_email(email)
+        person = self.directory.by_email(email)
+        if person is not None:
+            if login and login != person.login:
+                raise Conflict(
+                    f"{email} is the Linux user {person.login} already.",
+                    hint="A person keeps their user: files and past jobs belong to it.",
+                    code="has-login",
+                )
+            if here := self.directory.membership(workspace, person.id):
+                if here.role is role:
+                    return person
+                raise Conflict(
+                    f"{email} is in {workspace} already, as {here.role}.",
+                    hint=f"Change it with: clusterra people role {email} {role}",
+                    code="already-there",
+                )
+        if person is not None and not self.directory.workspaces_of(person.id):
+            # Whoever had this address was removed everywhere; who has it now will say so when
+            # they sign in.
+            person = await self._known_as(person, None, person.name)
+        person = person or await self.make(email, login=login)
+        await self._join(person, Membership(**self._place(workspace, person, role, by.name)), by)
+        return person
+
+    async def change_role(self, workspace: str, who: str, role: Role, *, by: Doer) -> Person:
+        person, here = self.find(workspace, who)
+        _check_rank(by, role)
+        _check_rank(by, here.role)
+        if role is not here.role:
+            self._check_not_last(here, "become something else")
+            await self._join(person, replace(here, role=role, by=by.name), by)
+        return person
+
+    async def remove(self, workspace: str, who: str, *, by: Doer, live_jobs: int) -> Person:
+        """Take somebody out of a workspace, and what let them in there. Their jobs go on."""
+        person, here = self.find(workspace, who)
+        if by.actor != person.actor:
+            _check_rank(by, here.role)
+        self._check_not_last(here, "leave")
+        await self._leave(person, here, by, live_jobs=live_jobs)
+        return person
+
+    def find(self, workspace: str, who: str) -> tuple[Person, Membership]:
+        """Return somebody in a workspace, by id or e-mail."""
+        person = self.directory.person(who) or self.directory.by_email(who.strip().lower())
+        here = self.directory.membership(workspace, person.id) if person else None
+        if person is None or here is None:
+            raise NotFound(
+                f"There is no {who[:64]!r} in {workspace}.",
+                hint="See who there is with `clusterra people list`; invite them with "
+                "`clusterra people invite EMAIL`.",
+                code="person-not-found",
+            )
+        return person, here
+
+    async def make(self, email: str, *, login: str = "", name: str = "") -> Person:
+        """Make a person, with a Linux user and a number nobody else has or had."""
+        if login:
+            check_login(login)
+        for _ in range(TRIES):
+            chosen = login or next(
+                each for each in names_for(email) if not self.directory.is_login_taken(each)
+            )
+            if login and self.directory.is_login_taken(login):
+                raise _taken(login)
+            try:
+                return await self._made(email, chosen, name)
+            except Conflict:
+                # Another process was quicker: with the e-mail, the name or the number.
+                await self.directory.load()
+                if found := self.directory.by_email(email):
+                    return found
+        raise Refused(f"No Linux user could be found for {email}.", hint="Try again.")
+
+    async def _made(self, email: str, login: str, name: str) -> Person:
+        store, now = self.directory.store, self.clock.now()
+        last = await store.get(LAST_UID, "people", default=0)
+        person = Person(
+            id=new_id("usr_", now),
+            email=email,
+            login=login,
+            uid=next_uid(last.value),
+            created_at=now,
+            name=name,
+        )
+        mine = Claimed(person=person.id)
+        await self.directory.commit(
+            self.directory.workspaces[0].id,
+            puts=[
+                Record(kind=PERSON, id=person.id, value=person),
+                Record(kind=EMAIL, id=email, value=mine),
+                Record(kind=LOGIN, id=login, value=mine),
+                replace(last, value=person.uid),
+            ],
+        )
+        return person
+
+    async def come(self, claims: Claims, rules: Sequence[Rules]) -> Person:
+        """Return who has come back from the provider, with what its groups say brought up to date.
+
+        Raises Forbidden for somebody who is nowhere, and for one who has the e-mail of another.
+        """
+        email = read_email(claims.email)
+        identity = Identity(issuer=claims.issuer, subject=claims.subject)
+        person = self.directory.by_identity(identity)
+        if person is None:
+            person = self.directory.by_email(email)
+            if person is not None and person.identity not in (None, identity):
+                raise Forbidden(
+                    f"{email} belongs to somebody else at {claims.issuer}: the address was given"
+                    " to another person there.",
+                    hint="Ask an admin to remove and invite that address again.",
+                    code="email-of-another",
+                )
+        # By their address here: one that the provider has changed since is not yet known to be
+        # theirs in any workspace.
+        wanted = {each.workspace: granted(each, email, claims.groups) for each in rules}
+        if person is None:
+            if not any(wanted.values()):
+                raise _uninvited(email)
+            person = await self.make(email, name=claims.name)
+        person = await self._known_as(person, identity, claims.name)
+        for workspace, grant in wanted.items():
+            await self._follow_rule(person, workspace, grant)
+        if not self.directory.workspaces_of(person.id):
+            raise _uninvited(email)
+        return person
+
+    async def _known_as(self, person: Person, identity: Identity | None, name: str) -> Person:
+        known = replace(person, identity=identity, name=person.name or name)
+        if known != person:
+            record = self.directory.record(PERSON, person.id)
+            await self.directory.commit(
+                self.directory.workspaces[0].id, puts=[replace(record, value=known)]
+            )
+        return known
+
+    async def _follow_rule(self, person: Person, workspace: str, grant: Granted | None) -> None:
+        here = self.directory.membership(workspace, person.id)
+        rule = Doer(actor=SYSTEM, role=Role.OWNER)
+        if here is not None and not is_by_rule(here.by):
+            return  # somebody decided this; a rule does not overrule them
+        if grant is None:
+            if here is not None:
+                await self._leave(person, here, rule, live_jobs=0)
+        elif here is None or (here.role, here.by) != (grant.role, grant.by):
+            member = Membership(**self._place(workspace, person, grant.role, grant.by))
+            await self._join(person, member, rule)
+
+    def _place(self, workspace: str, person: Person, role: Role, by: str) -> dict[str, Any]:
+        return {
+            "workspace": workspace,
+            "person": person.id,
+            "role": role,
+            "since": self.clock.now(),
+            "by": by,
+        }
+
+    async def _join(self, person: Person, member: Membership, by: Doer) -> None:
+        id = membership_id(member.workspace, person.id)
+        old = self.directory.membership(member.workspace, person.id)
+        record = (
+            self.directory.record(MEMBERSHIP, id)
+            if old
+            else Record(kind=MEMBERSHIP, id=id, value=member)
+        )
+        fact = facts.UserAccessGranted(
+            email=person.email,
+            role=member.role,
+            workspace=member.workspace,
+            by_rule=member.by if is_by_rule(member.by) else "",
+            login=person.login,
+            uid=person.uid,
+        )
+        await self.directory.commit(
+            member.workspace,
+            puts=[replace(record, value=member)],
+            events=[self._told(fact, person, by)],
+        )
+
+    async def _leave(self, person: Person, here: Membership, by: Doer, *, live_jobs: int) -> None:
+        directory = self.directory
+        nowhere_else = len(directory.workspaces_of(person.id)) == 1
+        ended: list[Record[Any]] = [
+            directory.record(TOKEN, each.id)
+            for each in directory.tokens_of(person.id)
+            if nowhere_else or each.within == here.workspace
+        ]
+        ended += [
+            directory.record(SESSION, each.id)
+            for each in directory.sessions_of(person.id)
+            if nowhere_else or each.within == here.workspace
+        ]
+        fact = facts.UserAccessRevoked(
+            email=person.email,
+            role=here.role,
+            workspace=here.workspace,
+            by_rule=here.by if is_by_rule(here.by) else "",
+            left_live=live_jobs,
+        )
+        await directory.commit(
+            here.workspace,
+            drops=[
+                directory.record(MEMBERSHIP, membership_id(here.workspace, person.id)),
+                *ended,
+            ],
+            events=[self._told(fact, person, by), *self._revoked(ended, person, by)],
+        )
+
+    def _revoked(self, ended: Collection[Record[Any]], person: Person, by: Doer) -> list[Draft]:
+        return [
+            self._told(
+                facts.AdminTokenRevoked(id=each.value.id, name=each.value.name, email=person.email),
+                person,
+                by,
+            )
+            for each in ended
+            if each.kind is TOKEN
+        ]
+
+    def _told(self, fact: Any, person: Person, by: Doer) -> Draft:
+        return told(fact, actor=by.actor, subject=f"user/{person.email}", at=self.clock.now())
+
+    def _check_not_last(self, here: Membership, what: str) -> None:
+        if here.role is Role.OWNER and len(self.directory.owners(here.workspace)) == 1:
+            raise Conflict(
+                f"The only owner of {here.workspace} cannot {what}.",
+                hint="Make somebody else an owner first: clusterra people role EMAIL owner",
+                code="last-owner",
+            )
+
+
+def _check_rank(by: Doer, role: Role) -> None:
+    """Nobody gives or takes more than they have."""
+    if role.rank > by.role.rank:
+        raise Forbidden(
+            f"Only an owner gives or takes the role {role}; you are {by.role}.",
+            hint="Ask an owner of this workspace.",
+            code="role",
+        )
+
+
+def _taken(login: str) -> Conflict:
+    return Conflict(
+        f"The Linux user {login} belongs to somebody already.",
+        hint="Choose another name, or leave it out.",
+        code="login-taken",
+    )
+
+
+def _uninvited(email: str) -> Forbidden:
+    return Forbidden(
+        f"{email} is in no workspace here.",
+        hint=f"Ask an admin to run: clusterra people invite {email}",
+        code="not-invited",
+    )
