@@ -48,7 +48,7 @@ class Browser:
 
         def heard(said: "ConsoleMessage") -> None:
             if said.type == "error":
-                complaints.append(f"says: {said.text}")
+                complaints.append(f"says: {said.text} ({said.location.get('url')})")
 
         def asked(request: "Request") -> None:
             if _is_away(request.url):

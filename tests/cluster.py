@@ -106,20 +106,30 @@ class Running:
     state: str
     pid: int
     slurm: dict[str, str]
+    sign_in_url: str
+    tokens: dict[str, str] = field(default_factory=dict)
     opened: list[Connection] = field(default_factory=list)
 
     @property
     def path(self) -> Path:
         return Path(self.state)
 
-    def connection(self, acting_as: str = "") -> Connection:
-        token = Path(self.token_file).read_text().strip()
-        made = Connection(self.url, token=token, acting_as=acting_as)
+    def token_of(self, person: str) -> str:
+        """Return the token of `person@lab.example`, invited if need be; of the owner for nobody."""
+        if not person:
+            return Path(self.token_file).read_text().strip()
+        if person not in self.tokens:
+            invited = self.cli("people", "invite", f"{person}@lab.example", "--token")
+            self.tokens[person] = invited.stdout.strip()
+        return self.tokens[person]
+
+    def connection(self, person: str = "") -> Connection:
+        made = Connection(self.url, token=self.token_of(person))
         self.opened.append(made)
         return made
 
-    def client(self, acting_as: str = "") -> Client:
-        return Client(self.connection(acting_as))
+    def client(self, person: str = "") -> Client:
+        return Client(self.connection(person))
 
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
@@ -165,14 +175,14 @@ class Running:
     def wait_ended(self, job_id: int | str, timeout: float = 60) -> JobView:
         return self.wait(job_id, until=lambda view: view.state in ENDED, timeout=timeout)
 
-    def submit(self, script: str, *, acting_as: str = "", **wishes: Any) -> int:
+    def submit(self, script: str, *, person: str = "", **wishes: Any) -> int:
         body = {"script": f"#!/bin/bash\n{script}\n", **wishes}
-        return int(self.submit_body(json.dumps(body).encode(), acting_as=acting_as)["job_id"])
+        return int(self.submit_body(json.dumps(body).encode(), person=person)["job_id"])
 
-    def submit_body(self, body: bytes, *, acting_as: str = "", key: str = "") -> dict[str, Any]:
+    def submit_body(self, body: bytes, *, person: str = "", key: str = "") -> dict[str, Any]:
         path = f"/v1/clusters/{self.cluster}/jobs/submit"
         headers = {"Idempotency-Key": key} if key else {}
-        reply = self.connection(acting_as).send("POST", path, body, headers)
+        reply = self.connection(person).send("POST", path, body, headers)
         answer: dict[str, Any] = json.loads(reply.body)
         return answer
 
@@ -219,6 +229,7 @@ NOT_NEEDED = (
     "mypy*",
     "uv",
     "uv-*",
+    "playwright*",
     "hypothesis*",
     "pip*",
     "ruff*",

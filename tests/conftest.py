@@ -8,6 +8,8 @@ import pytest
 from clusterra.adapters.memory import MemoryStore
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.ports import Store
+from tests.browser import browser as browser
+from tests.browser import chromium as chromium
 from tests.cluster import land as land
 from tests.cluster import needs_root as needs_root
 from tests.cluster import running as running

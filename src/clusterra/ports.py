@@ -5,7 +5,7 @@ the in-memory ones included, so a test that passes in memory means something.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -271,7 +271,7 @@ class Claims:
 
     name: str = ""
     groups: tuple[str, ...] = ()
-    id_token: str = ""
+    id_token: str = field(default="", repr=False)
     """As it came, to be shown to the provider when they sign out."""
 
 

@@ -313,7 +313,7 @@ def _secret(path: Path | None) -> str:
 
 def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clock) -> Site:
     embedded = each.embedded
-    logs = LocalLogs(embedded.root) if embedded else RemoteLogs()
+    logs = LocalLogs(embedded.root, single_user=embedded.single_user) if embedded else RemoteLogs()
     user = each.user or getpass.getuser()
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),

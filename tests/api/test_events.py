@@ -16,6 +16,7 @@ from clusterra.core.ids import uuid8
 from tests.api.asgi import Answer, ask
 from tests.builders import NOON, a_job
 from tests.ledger import a_draft
+from tests.people import token_of
 from tests.world import LAB, World
 
 EVENTS = f"/v1/clusters/{LAB}/events"
@@ -26,7 +27,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self.world = World()
-        self.app = make_app(self.world.plane())
+        self.plane = self.world.plane()
+        self.app = make_app(self.plane)
 
     async def commit(self, *drafts: Draft) -> None:
         await self.world.store.commit(LAB, Change(events=drafts))
@@ -185,11 +187,14 @@ def test_what_the_newest_are_does_not_depend_on_how_far_apart_they_lie() -> None
 def test_a_person_sees_what_the_lists_show_them_and_what_is_about_them() -> None:
     async def story() -> None:
         ledger = Ledger()
-        await ledger.commit(a_draft(1), a_login("ana"), a_login("ben"), a_token())
+        await ledger.commit(
+            a_draft(1), a_login("ana@lab.example"), a_login("ben@lab.example"), a_token()
+        )
 
         assert await ledger.numbers(EVENTS) == [1, 2, 3, 4]
-        assert await ledger.numbers(EVENTS, x_clusterra_user="ben") == [1, 3]
-        assert await ledger.numbers(f"{EVENTS}?last=9", x_clusterra_user="ben") == [1, 3]
+        ben = await token_of(ledger.plane, "ben")
+        assert await ledger.numbers(EVENTS, token=ben) == [1, 3]
+        assert await ledger.numbers(f"{EVENTS}?last=9", token=ben) == [1, 3]
 
     asyncio.run(story())
 
@@ -200,11 +205,12 @@ def test_a_page_is_full_however_much_of_it_somebody_may_not_read() -> None:
         hidden = (a_login(f"u{n}") for n in range(10))
         await ledger.commit(a_draft(1), *hidden, a_draft(2), a_draft(3))
 
-        page = await ledger.get(f"{EVENTS}?limit=2", x_clusterra_user="ben")
+        ben = await token_of(ledger.plane, "ben")
+        page = await ledger.get(f"{EVENTS}?limit=2", token=ben)
 
         assert [int(event["sequence"]) for event in page.json["events"]] == [1, 12]
         following = f"{EVENTS}?limit=2&cursor={page.json['next']}"
-        assert await ledger.numbers(following, x_clusterra_user="ben") == [13]
+        assert await ledger.numbers(following, token=ben) == [13]
 
     asyncio.run(story())
 

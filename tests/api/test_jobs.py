@@ -8,6 +8,7 @@ import pytest
 from clusterra.api.app import make_app
 from clusterra.core.jobs.job import JobState
 from tests.api.asgi import Answer, ask
+from tests.people import token_of
 from tests.world import LAB, World
 
 JOBS = f"/v1/clusters/{LAB}/jobs"
@@ -17,7 +18,8 @@ SCRIPT = "#!/bin/bash\ntrue\n"
 class Api:
     def __init__(self, world: World) -> None:
         self.world = world
-        self._app = make_app(world.plane())
+        self.plane = world.plane()
+        self._app = make_app(self.plane)
 
     async def __call__(self, method: str, path: str, body: object = None, **more: str) -> Answer:
         return await ask(self._app, method, path, body, **more)
@@ -139,7 +141,7 @@ def test_a_person_may_not_touch_anothers_job_and_the_admin_may() -> None:
         api = Api(world := World())
         id = await world.submitted_past_us(user="ben")
 
-        answer = await api("DELETE", f"{JOBS}/{id}", x_clusterra_user="eve")
+        answer = await api("DELETE", f"{JOBS}/{id}", token=await token_of(api.plane, "eve"))
 
         assert (answer.status, answer.json["code"]) == (403, "foreign-job")
         assert answer.json["detail"] == f"Job {id} belongs to ben; you are eve."
@@ -154,7 +156,7 @@ def test_a_bulk_cancel_counts_first_and_then_cancels_only_ones_own() -> None:
         for user in ("ben", "ben", "eve"):
             await world.submitted_past_us(user=user, name="sweep")
         await world.observer.look()
-        ask_ben = {"x_clusterra_user": "ben"}
+        ask_ben = {"token": await token_of(api.plane, "ben")}
 
         counted = await api("POST", f"{JOBS}/cancel", {"query": "name:sweep"}, **ask_ben)
         assert (counted.json["count"], counted.json["dry_run"]) == (2, True)

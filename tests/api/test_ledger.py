@@ -15,6 +15,7 @@ from clusterra.wiring import Plane
 from tests.api.asgi import Answer, ask
 from tests.api.listening import listening
 from tests.ledger import Ledger, a_draft
+from tests.people import token_of
 from tests.world import LAB, World
 
 EVENTS = f"/v1/clusters/{LAB}/events"
@@ -115,7 +116,7 @@ def test_checkpoints_are_listed_with_the_key_that_signed_them() -> None:
 def test_only_an_administrator_takes_the_whole_ledger_away(path: str) -> None:
     async def story() -> None:
         served = Served()
-        answer = await served.get(f"{EVENTS}/{path}", x_clusterra_user="ben")
+        answer = await served.get(f"{EVENTS}/{path}", token=await token_of(served.plane, "ben"))
         assert answer.status == 403
         unknown = await served.get(f"/v1/clusters/clusnone/events/{path}")
         assert unknown.status == 404

@@ -15,6 +15,7 @@ from tests.api.asgi import ask
 from tests.api.listening import listening
 from tests.api.test_events import a_login
 from tests.ledger import a_draft
+from tests.people import SOMEBODY, token_of
 from tests.world import LAB, World
 
 STREAM = f"/v1/clusters/{LAB}/events/stream"
@@ -119,13 +120,14 @@ def test_filters_and_rights_are_those_of_the_list() -> None:
     async def story() -> None:
         ledger = Ledger()
         path = f"{STREAM}?after=0"
+        logins = [a_login("ana@lab.example"), a_login("ben@lab.example")]
         async with (
-            ledger.listen(path, x_clusterra_user="ben") as ben,
+            ledger.listen(path, token=await token_of(ledger.plane, "ben")) as ben,
             ledger.listen(f"{path}&type=user.*") as admin,
             ledger.listen(f"{path}&subject=job/2") as second,
         ):
             await ledger.commit(1)
-            await ledger.world.store.commit(LAB, Change(events=[a_login("ana"), a_login("ben")]))
+            await ledger.world.store.commit(LAB, Change(events=logins))
             await ledger.commit(2)
             await ben.hear(1, 3, 4)
             await admin.hear(2, 3)
@@ -184,12 +186,34 @@ def test_a_silent_stream_beats() -> None:
     asyncio.run(story())
 
 
-def test_a_stream_ends_when_its_token_is_no_longer_valid() -> None:
+def test_a_stream_ends_as_soon_as_its_token_is_revoked() -> None:
     async def story() -> None:
-        ledger = Ledger(heartbeat=0.01)
-        async with ledger.listen(STREAM) as listener:
-            ledger.plane.token = "another"
+        ledger = Ledger()
+        people, secret = ledger.plane.people, await token_of(ledger.plane, "ben")
+        ben = people.directory.by_login("ben")
+        assert ben is not None
+        async with ledger.listen(STREAM, token=secret) as listener:
+            [token] = people.directory.tokens_of(ben.id)
+            await people.tokens.revoke(ben, token.id, within="", by=SOMEBODY)
             await listener.until(lambda: listener.ended)
+
+    asyncio.run(story())
+
+
+def test_a_stream_ends_as_soon_as_its_reader_is_removed_and_nobody_elses_does() -> None:
+    async def story() -> None:
+        ledger = Ledger()
+        people = ledger.plane.people
+        async with (
+            ledger.listen(STREAM, token=await token_of(ledger.plane, "ben")) as ben,
+            ledger.listen(STREAM, token=await token_of(ledger.plane, "eve")) as eve,
+        ):
+            await people.roster.remove(people.home, "ben@lab.example", by=SOMEBODY, live_jobs=0)
+            await ben.until(lambda: ben.ended)
+            await ledger.commit(1)
+            await eve.hear(1)
+
+    asyncio.run(story())
 
     asyncio.run(story())
 

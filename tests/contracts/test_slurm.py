@@ -92,7 +92,7 @@ def over_rest(request: pytest.FixtureRequest) -> World:
     key = (running.path / "etc/slurm/jwt_hs256.key").read_bytes()
     clock = SystemClock()
     # Submitting once makes the Linux user and their association.
-    running.submit("true", acting_as="ana")
+    running.submit("true", person="ana")
     return World(
         slurm=SlurmRest(running.slurm["url"], key, clock=clock),
         cut_off=SlurmRest("http://127.0.0.1:9", key, clock=clock),

@@ -13,7 +13,7 @@ from clusterra.control.change_job import cancel_job, hold_job
 from clusterra.control.find import find_job
 from clusterra.control.history import read_past
 from clusterra.control.link import NOTABLE
-from clusterra.core.access import Caller
+from clusterra.core.access import Caller, Role
 from clusterra.core.errors import Conflict, Unreachable
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import JobState
@@ -21,7 +21,7 @@ from clusterra.ports import Store
 from tests.world import LAB, World
 
 SECOND = timedelta(seconds=1)
-BEN = Caller(user="ben", admin=True)
+BEN = Caller(user="ben", role=Role.ADMIN)
 
 
 def run(story: Coroutine[Any, Any, None]) -> None:
@@ -136,7 +136,7 @@ def test_looking_a_job_up_tells_of_it_too(store: Store) -> None:
         await world.observer.look()
         id = await world.submitted_past_us()
 
-        await find_job(world.site, str(id), store=store)
+        await find_job(world.site, str(id), BEN, store=store)
         await world.observer.look()
 
         assert await told(store, id) == ["job.submitted"]

@@ -183,19 +183,8 @@ def test_a_job_too_big_for_now_waits_and_one_too_big_for_ever_is_refused(running
         running.submit("true", cpus=10_000)
 
 
-def test_each_person_runs_jobs_as_their_own_linux_user(running: Running, needs_root: None) -> None:
-    ana = running.submit("id -un; id -u", acting_as="ana")
-    ben = running.submit("id -un; id -u", acting_as="ben")
-    for job_id in (ana, ben):
-        running.wait_ended(job_id)
-
-    outputs = [running.client().output(running.cluster, each).data.split() for each in (ana, ben)]
-    assert [name for name, _ in outputs] == [b"ana", b"ben"]
-    assert outputs[0][1] != outputs[1][1]
-
-
 def test_nobody_cancels_a_foreign_job_but_the_admin(running: Running, needs_root: None) -> None:
-    job_id = running.submit(FOREVER, acting_as="ana")
+    job_id = running.submit(FOREVER, person="ana")
 
     with pytest.raises(Forbidden, match="belongs to ana; you are ben"):
         running.client("ben").cancel(running.cluster, job_id)

@@ -11,6 +11,7 @@ import pytest
 from clusterra.core.errors import Invalid, Refused
 from clusterra.local.settings_file import settings_toml
 from clusterra.local.state import (
+    Oidc,
     State,
     accept_slurm,
     hold_lock,
@@ -117,6 +118,8 @@ def test_the_control_plane_can_read_its_settings(tmp_path: Path) -> None:
         user="ana",
         single=True,
         started_at=1_800_000_000,
+        owner="ana@lab.example",
+        oidc=Oidc(issuer="https://id.lab.example", client_id="clusterra", domains=("lab.example",)),
     )
     (tmp_path / "clusterra.toml").write_text(text)
 
@@ -124,7 +127,12 @@ def test_the_control_plane_can_read_its_settings(tmp_path: Path) -> None:
 
     assert tomllib.loads(text)["server"]["port"] == 8420
     assert settings.server.state == state.path
+    assert settings.server.owner == "ana@lab.example"
+    assert settings.oidc is not None
+    assert settings.oidc.issuer == "https://id.lab.example"
+    assert settings.workspaces[0].domains == ("lab.example",)
     [cluster] = settings.clusters
+    assert cluster.account == settings.workspaces[0].id
     assert cluster.embedded is not None
     assert cluster.embedded.root == state.path
     assert cluster.embedded.single_user

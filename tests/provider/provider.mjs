@@ -70,7 +70,9 @@ const escaped = (text) =>
   String(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 const page = (title, body) =>
+  // With an icon of its own, or browsers ask for /favicon.ico and complain that there is none.
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>` +
+  `<link rel="icon" href="data:,">` +
   `<body><main><h1>${title}</h1>${body}</main></body></html>`;
 
 const loginPage = (uid, wrong = "") =>

@@ -2,7 +2,9 @@
 
 The path in a job's record was chosen by whoever submitted it, and this process
 may be root: so the path is walked one step at a time below the cluster's own
-directory, no link is followed, and only a plain file is read.
+directory, no link is followed, and only a plain file is read that belongs to whoever
+the job ran as. Otherwise anybody could have another's file read to them, by naming it
+as their job's output.
 """
 
 import asyncio
@@ -19,24 +21,28 @@ MOST = 8 << 20
 
 
 class LocalLogs:
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, single_user: bool = False) -> None:
         self._root = root
+        self._single_user = single_user
+        """All files are one user's, and there is nobody to keep them from."""
 
     async def read(
         self, job: Job, *, stream: str = "stdout", tail: int | None = None, start: int = 0
     ) -> Output | None:
         path = job.stderr if stream == "stderr" and job.stderr else job.stdout
-        return await asyncio.to_thread(self._read, path, min(tail or MOST, MOST), start)
+        most = min(tail or MOST, MOST)
+        return await asyncio.to_thread(self._read, path, job.user, most, start)
 
-    def _read(self, path: str, most: int, start: int) -> Output | None:
+    def _read(self, path: str, user: str, most: int, start: int) -> Output | None:
         try:
-            file = self._open(path)
+            file = self._open(path, user)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise Refused(
                 f"The output {path} cannot be read: {error.strerror}.",
-                hint="Only plain files below /home and /tmp are shown, and links are not followed.",
+                hint="Only plain files below /home and /tmp that belong to the job's user are shown,"
+                " and links are not followed.",
                 code="output-unreadable",
             ) from None
         with os.fdopen(file, "rb") as opened:
@@ -45,7 +51,7 @@ class LocalLogs:
             opened.seek(offset)
             return Output(data=opened.read(most), offset=offset, size=size)
 
-    def _open(self, path: str) -> int:
+    def _open(self, path: str, user: str) -> int:
         steps = PurePosixPath(path).parts[1:]
         if not steps or ".." in steps or steps[0] not in {"home", "tmp"}:
             raise PermissionError(1, "it lies outside /home and /tmp")
@@ -58,7 +64,18 @@ class LocalLogs:
             finally:
                 os.close(at)
             at = inner
-        if not stat.S_ISREG(os.fstat(at).st_mode):
+        found = os.fstat(at)
+        if not stat.S_ISREG(found.st_mode):
             os.close(at)
             raise PermissionError(1, "it is not a plain file")
+        if not self._single_user and found.st_uid != self._uid_of(user):
+            os.close(at)
+            raise PermissionError(1, f"it does not belong to {user}")
         return at
+
+    def _uid_of(self, user: str) -> int | None:
+        for line in (self._root / "etc/passwd").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            if name == user:
+                return int(rest.split(":")[1])
+        return None

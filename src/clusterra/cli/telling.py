@@ -34,6 +34,8 @@ class Telling:
     state_option: str = ""
     """What to type for a cluster that is not in the default place, as ` --state DIR`."""
     detached: bool = False
+    sign_in_url: Callable[[Running], str] = lambda _: ""
+    """Where the owner signs in, asked once it is up."""
     _told_percent: int = -1
     _drawn: bool = False
 
@@ -71,7 +73,8 @@ class Telling:
 
     def up(self, running: Running) -> None:
         if self.as_json:
-            click.echo(msgspec.json.encode(running.announcement()))
+            told = {**running.announcement(), "sign_in_url": self.sign_in_url(running)}
+            click.echo(msgspec.json.encode(told))
         elif not self.quiet_banner:
             for line in self._banner(running):
                 self._line(line)
@@ -104,9 +107,21 @@ class Telling:
             *lines,
             f"   The token is in {_short(running.token_file)}; `clusterra` finds it by itself.",
             "",
+            *self._sign_in(running, command),
             f"   Try:   {command} run -- hostname",
             f"          {command} jobs submit examples/hello.sh --wait",
             f"   Stop:  {stop}   (everything is kept; `{command} up` brings it back)",
+        ]
+
+    def _sign_in(self, running: Running, command: str) -> list[str]:
+        url = self.sign_in_url(running)
+        if not url or url == running.url:
+            return [f"   Sign in:  {url}", ""] if url else []
+        return [
+            f"   Sign in:  {url}",
+            f"             (once, within 10 minutes; `{command} people link` makes another,",
+            f"             `{command} people invite EMAIL` one for somebody else)",
+            "",
         ]
 
     def _line(self, text: str) -> None:

@@ -15,13 +15,17 @@ from clusterra.agent.spool import hook_script
 from clusterra.cli.amounts import duration, utc_now
 from clusterra.cli.screen import Screen, say, screen_of
 from clusterra.cli.telling import Telling
-from clusterra.client.find import default_state
+from clusterra.client.client import Client
+from clusterra.client.connection import Connection
+from clusterra.client.find import default_state, read_token
+from clusterra.core.errors import ClusterraError, Invalid, NotFound
+from clusterra.core.people.email import read_email
 from clusterra.local.detach import detach as leave_running
 from clusterra.local.doctor import Finding, this_machine
 from clusterra.local.rootfs import SUITES, cache_directory, export, obtain
 from clusterra.local.running import Running, running
 from clusterra.local.start import Wishes, prepare, take
-from clusterra.local.state import State, is_locked, open_state
+from clusterra.local.state import Oidc, State, is_locked, open_state
 from clusterra.local.stop import stop
 from clusterra.local.supervisor import Supervisor
 from clusterra.local.tell import Teller
@@ -65,6 +69,30 @@ def _suite_options(function: F) -> F:
     return function
 
 
+def _oidc_options(function: F) -> F:
+    for option in (
+        click.option("--no-oidc", is_flag=True, help="Sign people in by one-time links again."),
+        click.option(
+            "--oidc-domain",
+            multiple=True,
+            metavar="DOMAIN",
+            help="Everybody with such an e-mail is a member; otherwise people are invited.",
+        ),
+        click.option(
+            "--oidc-client-secret-file",
+            type=_PATH,
+            metavar="FILE",
+            help="File with the secret that goes with it.",
+        ),
+        click.option("--oidc-client-id", metavar="ID", help="What it calls this server."),
+        click.option(
+            "--oidc", metavar="ISSUER", help="Sign people in by this OpenID Connect provider."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 @click.command()
 @click.option(
     "--port",
@@ -82,6 +110,13 @@ def _suite_options(function: F) -> F:
 @click.option(
     "--no-hooks", is_flag=True, help="Have Slurm tell us nothing; what happens is only observed."
 )
+@click.option(
+    "--owner",
+    default="",
+    metavar="EMAIL",
+    help="Who owns it: the first admin. [default: you, at localhost; then the last one]",
+)
+@_oidc_options
 @_suite_options
 @_common
 def up(
@@ -91,10 +126,12 @@ def up(
     workers: int,
     detach: bool,
     no_hooks: bool,
+    owner: str,
     suite: str | None,
     rootfs: Path | None,
     as_json: bool,
     no_color: bool,
+    **oidc: Any,
 ) -> None:
     """Run Slurm and Clusterra on this machine; jobs and history are kept from start to start."""
     directory = state or default_state(os.environ)
@@ -110,6 +147,9 @@ def up(
         suite=suite,
         rootfs=rootfs,
         hook=None if no_hooks else hook_script(),
+        owner=read_email(owner, at="--owner") if owner else "",
+        oidc=_oidc(**oidc),
+        no_oidc=oidc["no_oidc"],
     )
     ready = prepare(cluster, identity, wishes, environ=os.environ, teller=teller)
 
@@ -240,6 +280,50 @@ def rootfs(
             say(f"On the other machine:  clusterra up --rootfs {output.name}")
 
 
+def _oidc(
+    *,
+    oidc: str | None,
+    oidc_client_id: str | None,
+    oidc_client_secret_file: Path | None,
+    oidc_domain: tuple[str, ...],
+    no_oidc: bool,
+) -> Oidc | None:
+    if oidc is None:
+        if oidc_client_id or oidc_client_secret_file or oidc_domain:
+            raise Invalid(
+                "Which identity provider is meant is missing.",
+                hint="Name it with --oidc ISSUER, as https://accounts.google.com.",
+            )
+        return None
+    if no_oidc or not oidc_client_id:
+        raise Invalid(
+            "--oidc and --no-oidc contradict each other."
+            if no_oidc
+            else f"What {oidc} calls this server is missing.",
+            hint="Say --oidc-client-id ID, and --oidc-client-secret-file FILE if it has a secret; "
+            "docs/guides/sign-in.md shows where to get them.",
+        )
+    secret = oidc_client_secret_file
+    return Oidc(
+        issuer=oidc,
+        client_id=oidc_client_id,
+        client_secret_file=str(secret.absolute()) if secret else "",
+        domains=tuple(domain.lower().removeprefix("@") for domain in oidc_domain),
+    )
+
+
+def _sign_in_url(here: Running) -> str:
+    """Return where the owner signs in: a link that is good once, unless a provider asks them."""
+    connection = Connection(here.url, token=read_token(Path(here.token_file)))
+    with Client(connection) as client:
+        try:
+            return client.people.link().url
+        except NotFound:
+            return here.url
+        except ClusterraError:
+            return ""  # it is up all the same; `clusterra people link` says what is wrong
+
+
 def _telling(state: Path | None, *, as_json: bool, no_color: bool, detached: bool) -> Telling:
     stream = sys.stderr if as_json else sys.stdout
     return Telling(
@@ -247,6 +331,7 @@ def _telling(state: Path | None, *, as_json: bool, no_color: bool, detached: boo
         as_json=as_json,
         detached=detached,
         state_option=f" --state {state}" if state else "",
+        sign_in_url=_sign_in_url,
     )
 
 
@@ -258,6 +343,7 @@ def _already_up(cluster: State, *, as_json: bool) -> None:
         return
     say(f"Clusterra is up already    {found.url}    (pid {found.pid})")
     say("See what runs with `clusterra status`; stop it with `clusterra down`.")
+    say("Sign in with a link from `clusterra people link`.")
 
 
 def _details(found: Running) -> dict[str, object]:

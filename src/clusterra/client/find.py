@@ -5,7 +5,7 @@ directory that `clusterra up` and `clusterra serve` leave their address in, then
 server that was signed in to last.
 A token only ever goes to the server it was made for: that of a session to the address
 it was signed in at, the one in a state directory to that directory's server,
-`CLUSTERRA_TOKEN` to `CLUSTERRA_URL`.
+`CLUSTERRA_TOKEN` to `CLUSTERRA_URL`, and without one to the server on this machine.
 """
 
 import os
@@ -48,11 +48,14 @@ def find_server(
     typed_token = None if token_file is None else read_token(token_file)
     place = find_place(environ, url=url, state=state)
     named = bool(url or environ.get("CLUSTERRA_URL"))
+    directory = state or default_state(environ)
+    # A token without an address is for the server that runs on this machine.
+    meant = named or _runs_from(directory, place.url)
     token = (
         typed_token
-        or (named and _token_of_variables(place.url, environ))
+        or (meant and _token_of_variables(place.url, environ))
         or _session(place.url, environ, now)
-        or _token_of_state(place.url, state or default_state(environ))
+        or _token_of_state(place.url, directory)
     )
     if not token and not named:
         raise Unauthenticated(
@@ -134,11 +137,15 @@ def _last_signed_in(environ: Mapping[str, str]) -> str:
 
 
 def _token_of_state(url: str, directory: Path) -> str:
+    return read_token(directory / "token") if _runs_from(directory, url) else ""
+
+
+def _runs_from(directory: Path, url: str) -> bool:
+    """Say whether the server at this address runs from this directory."""
     try:
-        running = _running(directory)
+        return _same_place(_running(directory).url, url)
     except (Unreachable, Invalid):
-        return ""
-    return read_token(directory / "token") if _same_place(running.url, url) else ""
+        return False
 
 
 def _same_place(one: str, other: str) -> bool:

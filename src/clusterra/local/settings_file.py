@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 from clusterra.local.slurm_conf import LARGEST_CPUS, LARGEST_MEMORY_MIB
-from clusterra.local.state import State
+from clusterra.local.state import Oidc, State
 
-ACCOUNT = "clusterra"
-"""The Slurm account everybody on an embedded cluster is put into."""
+WORKSPACE = "clusterra"
+"""The workspace of an embedded cluster, and the Slurm account that its people are put into."""
+
+Value = str | int | bool | Path | tuple[str, ...]
 
 
 def settings_toml(
@@ -20,9 +22,16 @@ def settings_toml(
     user: str,
     single: bool,
     started_at: int,
+    owner: str,
+    oidc: Oidc | None,
 ) -> str:
-    tables: dict[str, dict[str, str | int | bool | Path]] = {
-        "[server]": {"host": "127.0.0.1", "port": port, "state": state.path},
+    tables: dict[str, dict[str, Value]] = {
+        "[server]": {"host": "127.0.0.1", "port": port, "state": state.path, "owner": owner},
+        "[[workspaces]]": {
+            "id": WORKSPACE,
+            "name": "local",
+            "domains": oidc.domains if oidc else (),
+        },
         "[[clusters]]": {
             "id": cluster,
             "name": "local",
@@ -30,7 +39,7 @@ def settings_toml(
             "jwt_key": state.slurm_conf / "jwt_hs256.key",
             "service_user": service_user,
             "user": user,
-            "account": ACCOUNT,
+            "account": WORKSPACE,
         },
         "[clusters.embedded]": {
             "root": state.path,
@@ -40,6 +49,10 @@ def settings_toml(
             "started_at": started_at,
         },
     }
+    if oidc is not None:
+        tables["[oidc]"] = {"issuer": oidc.issuer, "client_id": oidc.client_id}
+        if oidc.client_secret_file:
+            tables["[oidc]"]["client_secret_file"] = oidc.client_secret_file
     blocks = ["# Written by `clusterra up` at each start."]
     for head, values in tables.items():
         lines = [f"{key} = {_value(value)}" for key, value in values.items()]
@@ -47,6 +60,6 @@ def settings_toml(
     return "\n\n".join(blocks) + "\n"
 
 
-def _value(value: str | int | bool | Path) -> str:
+def _value(value: Value) -> str:
     # A string of JSON is a string of TOML, as long as letters are left as they are.
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -32,6 +32,7 @@ from clusterra.local.settings_file import settings_toml
 from clusterra.local.state import (
     SLURM_UID,
     Identity,
+    Oidc,
     State,
     accept_slurm,
     give,
@@ -56,6 +57,11 @@ class Wishes:
     rootfs: Path | None = None
     hook: bytes | None = None
     """The program for Slurm to call when something happens to a job; None for none."""
+    owner: str = ""
+    """E-mail of the first owner; empty is the one named before, or the Linux user's."""
+    oidc: Oidc | None = None
+    no_oidc: bool = False
+    """Let links sign people in again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +99,11 @@ def prepare(
     """Make ready whatever the daemons will find when they start. The caller holds the lock."""
     rootfs, identity = _choose_rootfs(identity, wishes, environ, teller)
     identity = accept_slurm(state, identity, rootfs.slurm)
+    identity = replace(
+        identity,
+        owner=wishes.owner or identity.owner,
+        oidc=None if wishes.no_oidc else wishes.oidc or identity.oidc,
+    )
     lay_out(state)
     state.remember(identity)
     single = users.single_user()
@@ -122,6 +133,8 @@ def prepare(
         user=single.name if single else users.caller(environ, shipped),
         single=single is not None,
         started_at=int(time.time()),
+        owner=identity.owner,
+        oidc=identity.oidc,
     )
     write(state.settings, settings.encode(), mode=0o600)
     return Prepared(

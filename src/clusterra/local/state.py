@@ -50,6 +50,17 @@ _DIRECTORIES: tuple[tuple[str, int, int], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Oidc:
+    """An identity provider, as it was named to `up`."""
+
+    issuer: str
+    client_id: str
+    client_secret_file: str = ""
+    domains: tuple[str, ...] = ()
+    """E-mail domains whose people are members without being invited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """What a cluster stays true to from one start to the next."""
 
@@ -61,6 +72,10 @@ class Identity:
     suite: str = ""
     rootfs: str = ""
     """A root file system that was named with --rootfs, so that it need not be named again."""
+    owner: str = ""
+    """E-mail of its first owner, where one was named."""
+    oidc: Oidc | None = None
+    """Where its people sign in; None where links let them in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

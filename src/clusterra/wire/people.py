@@ -35,7 +35,8 @@ class Me:
     name: str
     login: str
     """The Linux user that one's jobs run as."""
-    uid: int
+    uid: int | None
+    """Its number; null where whoever runs the server uses a Linux user that is not a person's."""
     workspaces: list[WorkspaceView]
     preferences: dict[str, str]
     by: str

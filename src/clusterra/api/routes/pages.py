@@ -17,7 +17,7 @@ from clusterra.api.admit import Guarded, guest_of
 from clusterra.api.door import plane_of
 from clusterra.api.guest import Guest
 from clusterra.api.routes import auth
-from clusterra.api.routes.users import plane_login
+from clusterra.api.routes.users import login_of
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Unauthenticated
 from clusterra.wiring import Plane
 
@@ -64,8 +64,8 @@ async def home(request: Request) -> Response:
         pages.home(
             name=person.name,
             email=person.email,
-            login=plane_login(plane, guest),
-            uid=person.uid,
+            login=(login := login_of(plane, guest)),
+            uid=plane.people.directory.uid_of(login),
             workspaces=where,
         ),
         csp=await _csp_of_leaving(plane),

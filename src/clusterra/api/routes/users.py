@@ -159,8 +159,8 @@ def _me(plane: Plane, guest: Guest) -> Me:
         id=person.id,
         email=person.email,
         name=person.name,
-        login=plane_login(plane, guest),
-        uid=person.uid,
+        login=(login := login_of(plane, guest)),
+        uid=plane.people.directory.uid_of(login),
         workspaces=[
             workspace_view(plane, id, role) for id, role in guest.workspaces(plane.people).items()
         ],
@@ -171,7 +171,7 @@ def _me(plane: Plane, guest: Guest) -> Me:
     )
 
 
-def plane_login(plane: Plane, guest: Guest) -> str:
+def login_of(plane: Plane, guest: Guest) -> str:
     """Return the Linux user that this guest's jobs run as."""
     sites = list(plane.sites.values())
     return sites[0].user if guest.by == OPERATOR and sites else guest.person.login

@@ -73,6 +73,8 @@ async def edit_workspace(request: Request, workspace: str) -> Response:
         fact = facts.AdminWorkspaceChanged(
             id=workspace,
             name=name,
+            address=guest_of(request).visit.address,
+            agent=guest_of(request).visit.agent,
             before=f"{record.value.name}, others' jobs: {record.value.others_jobs}",
             after=f"{name}, others' jobs: {others}",
         )
@@ -120,7 +122,7 @@ async def invite(request: Request, workspace: str) -> Response:
         until = plane.clock.now() + TOKEN_FOR
         secret, _ = await people.tokens.make(
             person,
-            name=f"made by {doer.name}",
+            name=f"for {person.email}",
             scopes=ALL_SCOPES & guest_of(request).scopes,
             within=workspace,
             until=until,

@@ -27,7 +27,7 @@ from clusterra.core.people.person import WORKSPACE, Person, Workspace
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Clock, Provider, Sealer, Store
 
-FROM_FILE = "key file"
+FROM_FILE = "in the key file"
 """What a cluster's key is called that stands in a file beside the server."""
 
 _ITSELF = Doer(actor=SYSTEM, role=Role.OWNER)

@@ -223,6 +223,8 @@ class Roster:
             by_rule=member.by if is_by_rule(member.by) else "",
             login=person.login,
             uid=person.uid,
+            address=by.visit.address,
+            agent=by.visit.agent,
         )
         await self.directory.commit(
             member.workspace,
@@ -249,6 +251,8 @@ class Roster:
             workspace=here.workspace,
             by_rule=here.by if is_by_rule(here.by) else "",
             left_live=live_jobs,
+            address=by.visit.address,
+            agent=by.visit.agent,
         )
         await directory.commit(
             here.workspace,

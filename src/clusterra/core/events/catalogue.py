@@ -353,6 +353,10 @@ class AccessFact(Fact):
     by_rule: str = ""
     """The rule that did it, where no person did: `domain lab.example`, `group hpc-admins`."""
 
+    address: str = ""
+    agent: str = ""
+    """Where whoever did it came from, and with what."""
+
 
 @event("user.access.granted")
 class UserAccessGranted(AccessFact):
@@ -454,6 +458,8 @@ class AdminKeyRevoked(KeyFact):
 class AdminWorkspaceChanged(AdminFact):
     """A workspace's settings were changed."""
 
+    address: str = ""
+    agent: str = ""
     before: str = ""
     after: str = ""
 

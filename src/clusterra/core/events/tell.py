@@ -173,7 +173,7 @@ def _quota(words: str) -> Callable[[Data, str], str]:
 
 def _admin(what: str, done: str) -> Callable[[Data, str], str]:
     def told(data: Data, by: str) -> str:
-        return f"{by or 'somebody'} {done} the {what} {data.get('name') or data.get('id')}"
+        return f"{by or 'the server'} {done} the {what} {data.get('name') or data.get('id')}"
 
     return told
 
@@ -241,7 +241,7 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.key.first_used": lambda data, _: _first_used("key", data),
     "admin.key.revoked": _admin("key", "revoked"),
     "admin.workspace.changed": lambda data, by: (
-        f"{by or 'somebody'} changed {data.get('name') or data.get('id')} "
+        f"{by or 'the server'} changed {data.get('name') or data.get('id')} "
         f"from {data.get('before')} to {data.get('after')}"
     ),
     "admin.webhook.created": _admin("webhook", "made"),
