@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.figure import Figure, Row
 from bench.figures import (
     decode,
+    door,
     ingest,
     ledger,
     listing,
@@ -34,6 +35,7 @@ REPORT = Path(__file__).with_name("report.json")
 # root file system, which keeps the whole machine busy, comes last.
 FIGURES = (
     Figure(rows=("decode",), measure=decode.decode),
+    Figure(rows=("auth-token", "auth-session"), measure=door.door),
     Figure(rows=("ledger-chain", "ledger-verify"), measure=ledger.chain),
     Figure(rows=("array-10k",), measure=ledger.array),
     Figure(rows=("memory-50k", "memory-first-sync", "first-sync"), measure=memory.memory),

@@ -10,8 +10,10 @@ from clusterra import settings
 from clusterra.api.app import describe
 from clusterra.api.catalogue import asyncapi, bundle, documented
 from clusterra.api.problems import status_of
+from clusterra.api.rights import ROUTES
 from clusterra.cli.reference import reference as cli_page
 from clusterra.core import errors
+from clusterra.core.access import TABLE, Deed, Role, Who
 from clusterra.core.events.catalogue import CATALOGUE
 from clusterra.core.events.fact import Fact
 from clusterra.wire.events import EventView
@@ -48,6 +50,8 @@ def settings_page() -> str:
         ("[server]", settings.ServerSettings),
         ("[slurm]", settings.SlurmSettings),
         ("[ledger]", settings.LedgerSettings),
+        ("[oidc]", settings.OidcSettings),
+        ("[[workspaces]]", settings.WorkspaceSettings),
         ("[[clusters]]", settings.ClusterSettings),
         ("[clusters.embedded]", settings.EmbeddedSettings),
     ):
@@ -60,10 +64,12 @@ def settings_page() -> str:
 
 
 def default(field: "dataclasses.Field[object]") -> str:
-    if field.default is dataclasses.MISSING:
+    if field.default is field.default_factory is dataclasses.MISSING:
         return "required"
-    if field.default is None or field.default == "":
+    if field.default is dataclasses.MISSING or field.default in (None, "", ()):
         return "–"
+    if isinstance(field.default, tuple):
+        return f"`{json.dumps(field.default)}`"
     return f"`{field.default}`"
 
 
@@ -184,14 +190,70 @@ def _fields(kind: type[Fact]) -> dict[str, str]:
 
 def _type_words(hint: object) -> str:
     words = {int: "number", str: "text", bool: "true or false", datetime: "moment"}
+    if typing.get_origin(hint) is tuple:
+        return "list of text"
     parts = typing.get_args(hint) or (hint,)
     return " or ".join("null" if part is type(None) else words[part] for part in parts)
+
+
+RIGHTS_INTRO = """\
+# Who may do what
+
+*Made from `core/access.py` and `api/rights.py` by `make docs`; edit those, not this page.*
+
+Every route is a deed, and one table says which role may do it. A workspace that one is not in, and whatever
+belongs to it, does not exist: 404. Where a role does not reach: 403. Without a valid credential: 401. A token may
+do what its person may, as far as its scopes reach.
+
+"""
+
+RIGHTS_AFTER = """
+¹ One's own jobs; those who run the workspace may change and read everybody's. What members see of each other's
+jobs is the workspace's to say (`clusterra workspaces set --others-jobs`): `details` (all that Slurm tells of
+them), `queue` (that they are there, without names and paths), `hidden`. Nobody but their owner and those who run the
+workspace reads what a job wrote.
+
+² One's own acts; those who run the workspace see everybody's.
+
+³ Nobody gives or takes a role above their own, and a workspace keeps at least one owner.
+"""
+
+NOTES = {
+    Deed.SEE_JOBS: "¹",
+    Deed.CHANGE_JOBS: "¹",
+    Deed.READ_OUTPUT: "¹",
+    Deed.SEE_EVENTS: "¹",
+    Deed.SEE_AUDIT: "²",
+    Deed.MANAGE_PEOPLE: "³",
+    Deed.LEAVE: "³",
+}
+
+
+def rights_page() -> str:
+    by_deed: dict[Deed, list[str]] = {}
+    for route, deed in ROUTES.items():
+        by_deed.setdefault(deed, []).append(f"`{route}`")
+    roles = " | ".join(Role)
+    lines = [
+        RIGHTS_INTRO + f"| to | {roles} | scope | routes |",
+        f"|---|{'---|' * (len(Role) + 2)}",
+    ]
+    for deed, right in TABLE.items():
+        routes = "<br>".join(by_deed[deed])
+        if isinstance(right.who, Who):
+            who = " | ".join([f"*{right.who.value}*"] + [""] * (len(Role) - 1))
+        else:
+            who = " | ".join("✓" if role in right.who else "–" for role in Role)
+        scope = f"`{right.scope.value}`" if right.who not in (Who.ANYBODY, Who.MACHINE) else ""
+        lines.append(f"| {deed.value}{NOTES.get(deed, '')} | {who} | {scope} | {routes} |")
+    return "\n".join(lines) + "\n" + RIGHTS_AFTER
 
 
 PAGES = {
     "openapi.json": openapi,
     "docs/reference/settings.md": settings_page,
     "docs/reference/errors.md": errors_page,
+    "docs/reference/rights.md": rights_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/events.md": events_page,
     "docs/reference/events.schema.json": event_schemas,

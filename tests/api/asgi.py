@@ -13,6 +13,9 @@ from tests.world import TOKEN
 class Answer:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    cookies: dict[str, str] = field(default_factory=dict)
+    """Those it sets; one that it takes away is empty."""
+
     body: bytes = b""
 
     @property
@@ -27,6 +30,7 @@ async def ask(
     body: object = None,
     *,
     token: str = TOKEN,
+    address: str = "192.0.2.1",
     **headers: str,
 ) -> Answer:
     route, _, query = path.partition("?")
@@ -42,6 +46,7 @@ async def ask(
         "raw_path": route.encode(),
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+        "client": (address, 40_000),
         "server": ("test", 80),
         "scheme": "http",
         "root_path": "",
@@ -54,7 +59,13 @@ async def ask(
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             answer.status = message["status"]
-            answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+            sent_back = [(name.decode(), value.decode()) for name, value in message["headers"]]
+            answer.headers = dict(sent_back)
+            answer.cookies = {
+                cookie.partition("=")[0]: cookie.partition("=")[2].partition(";")[0].strip('"')
+                for name, cookie in sent_back
+                if name == "set-cookie"
+            }
         else:
             answer.body += message.get("body", b"")
 

@@ -70,7 +70,8 @@ def in_workspace(
     site = plane.sites.get(cluster)
     if cluster:
         workspace = site.workspace if site else ""
-    role = guest.workspaces(people).get(workspace)
+    there = people.directory.has_workspace(workspace)
+    role = guest.role_in(people, workspace) if there else None
     if role is None:
         raise no_such_cluster(cluster) if cluster else no_such_workspace(workspace)
     found = people.directory.workspace(workspace)

@@ -8,12 +8,11 @@ somebody who tries one token after another.
 
 import re
 import time
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clusterra.api import problems
@@ -21,6 +20,7 @@ from clusterra.api.admit import GUEST
 from clusterra.api.guest import Guest, Guests, nobody
 from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
+from clusterra.api.rights import PUBLIC
 from clusterra.control.people.doing import Visit
 from clusterra.core.errors import ClusterraError, Forbidden, Malformed, Unauthenticated
 from clusterra.wiring import Plane
@@ -28,13 +28,6 @@ from clusterra.wiring import Plane
 log = structlog.get_logger()
 
 COOKIE = "clusterra_session"
-
-PUBLIC = re.compile(
-    r"/|/healthz|/readyz|/openapi\.json|/login|/signed-out|/device|/assets/.*|/auth/.*"
-    r"|/v1/auth|/v1/auth/(continue|callback|link|refresh|logout|device|device/token)"
-)
-"""Answered to anybody; what the table calls PASS. Everything else is refused to strangers, also
-what does not exist."""
 
 SERVERS_SEND = "clusterra.send"
 """Where in the scope the server's own `send` is kept, for streams that write often."""
@@ -68,7 +61,7 @@ class Door:
         self._guests = Guests(people=plane.people, operator_token=plane.token)
         self._failures = Failures(plane.clock, most=GUESSES)
         self._behind_proxy = plane.settings.server.behind_proxy
-        self._host = urlsplit(plane.settings.server.url).netloc
+        self._host = _host_of(plane.settings.server.url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -145,7 +138,8 @@ class Door:
                 guest is None or not guest.cookie or headers.get("sec-fetch-site") == "same-origin"
             )
         else:
-            ours = urlsplit(origin).netloc == (self._host or headers.get("host", ""))
+            host = self._host or _host_of(f"//{headers.get('host', '')}")
+            ours = host != "" and _host_of(origin) == host
         if not ours:
             raise Forbidden(
                 f"This request was made by a page of {origin or 'an unknown site'}, not by us.",
@@ -157,8 +151,17 @@ class Door:
 def cookie(headers: Headers, name: str) -> str:
     if name not in (sent := headers.get("cookie", "")):
         return ""
+    # Not the standard library's parser: it drops every cookie when another application on this
+    # host has set one that it does not like.
+    return cookie_parser(sent).get(name, "")
+
+
+def _host_of(address: str) -> str:
+    """Return host and port of an address the way browsers name them; empty if it has none."""
     try:
-        found = SimpleCookie(sent).get(name)
-    except CookieError:
+        parts = urlsplit(address)
+        usual = {"http": 80, "https": 443}.get(parts.scheme)
+        port = "" if parts.port in (None, usual) else f":{parts.port}"
+    except ValueError:
         return ""
-    return found.value if found else ""
+    return f"{parts.hostname}{port}" if parts.hostname else ""

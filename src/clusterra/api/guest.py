@@ -11,7 +11,7 @@ from datetime import datetime
 from clusterra.control.people.doing import Doer, Visit
 from clusterra.control.people.people import People
 from clusterra.core.access import ALL_SCOPES, Role, Scope
-from clusterra.core.errors import Unauthenticated
+from clusterra.core.errors import Forbidden, Unauthenticated
 from clusterra.core.people.credentials import TOKEN_PREFIX, Session, Token, hash_of
 from clusterra.core.people.person import Person
 
@@ -52,6 +52,16 @@ class Guest:
     def doer(self, role: Role) -> Doer:
         return Doer(actor=self.person.actor, role=role, visit=self.visit)
 
+    def check_may_open_session(self) -> None:
+        """Raise Forbidden if a session, which reaches everything, were more than they have."""
+        if lacking := ALL_SCOPES - self.scopes:
+            raise Forbidden(
+                f"Who signs in may also do what needs {', '.join(sorted(lacking))}; this token "
+                "may not, and cannot let anybody in.",
+                hint="Sign in first: clusterra login",
+                code="scope",
+            )
+
     def is_still_in(self, people: People) -> bool:
         """Say whether what they showed still lets them in."""
         now, directory = people.clock.now(), people.directory
@@ -61,8 +71,7 @@ class Guest:
             return directory.session(self.credential) is not None
         if self.by == TOKEN:
             ends = self.expires_at
-            live = {each.id for each in directory.tokens_of(self.person.id)}
-            return self.credential in live and (ends is None or now < ends)
+            return directory.has_token(self.credential) and (ends is None or now < ends)
         return True
 
 

@@ -5,9 +5,10 @@ The part of the path in braces that says where (`cluster`, `workspace`) decides 
 role is asked.
 """
 
+import re
 from collections.abc import Mapping
 
-from clusterra.core.access import Deed
+from clusterra.core.access import TABLE, Deed, Who
 
 _CLUSTER = "/v1/clusters/{cluster}"
 _JOBS = f"{_CLUSTER}/jobs"
@@ -20,6 +21,7 @@ ROUTES: Mapping[str, Deed] = {
     # the server
     "GET /healthz": Deed.PASS,
     "GET /readyz": Deed.PASS,
+    "GET /openapi.json": Deed.PASS,
     "GET /metrics": Deed.SEE_METRICS,
     # signing in
     "GET /v1/auth": Deed.PASS,
@@ -91,8 +93,17 @@ ROUTES: Mapping[str, Deed] = {
     "POST /auth/link": Deed.PASS,
     "POST /auth/logout": Deed.PASS,
     "GET /device": Deed.PASS,
-    "POST /device": Deed.PASS,
+    "POST /device": Deed.LET_IN,
 }
+
+_ANYBODYS = {
+    route.partition(" ")[2] for route, deed in ROUTES.items() if TABLE[deed].who is Who.ANYBODY
+}
+PUBLIC = re.compile(
+    "|".join(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in sorted(_ANYBODYS))
+)
+"""Paths at which anybody is answered something. Everything else is refused to strangers, also
+what does not exist."""
 
 
 def deed_of(method: str, path: str) -> Deed:

@@ -27,15 +27,26 @@ fit the terminal (100 columns in a pipe); colour appears on a terminal only, and
 
 ## Which server, which cluster
 
-1. `--url` and `--token-file`,
-2. `CLUSTERRA_URL` and `CLUSTERRA_TOKEN`,
-3. `--state DIR`: the server that `clusterra up` or `clusterra serve` runs from that directory,
-4. `CLUSTERRA_STATE`, else `$XDG_DATA_HOME/clusterra`, else `~/.local/share/clusterra`.
+The address is the first of:
 
-A token found in a state directory is sent to that directory's server only, and
-`CLUSTERRA_TOKEN` only to `CLUSTERRA_URL`, or to `--url` when no `CLUSTERRA_URL` is set. A
-server with several clusters wants `--cluster` or `CLUSTERRA_CLUSTER`. These options may stand
-before or after the command:
+1. `--url`,
+2. `CLUSTERRA_URL`,
+3. the server that `clusterra up` or `clusterra serve` runs from a directory: `--state DIR`, else
+   `CLUSTERRA_STATE`, else `$XDG_DATA_HOME/clusterra`, else `~/.local/share/clusterra`,
+4. the server that `clusterra login` signed in to last.
+
+What lets you in there is the first of:
+
+1. `--token-file`,
+2. `CLUSTERRA_TOKEN`, for `CLUSTERRA_URL`, for `--url` when no `CLUSTERRA_URL` is set, and for the
+   server of a state directory when neither is,
+3. the session that `clusterra login` began there, kept in `$XDG_CONFIG_HOME/clusterra/credentials.json`
+   (else `~/.config`) and refreshed by itself,
+4. the token in the state directory, for its own server: that of whoever runs it.
+
+A server with several clusters wants `--cluster` or `CLUSTERRA_CLUSTER`, and one with several
+workspaces `--workspace` or `CLUSTERRA_WORKSPACE`. These options may stand before or after the
+command:
 """
 
 

@@ -2,7 +2,6 @@
 
 from tests.browser import Browser
 from tests.e2e.sign_in.conftest import Lab
-from tests.e2e.sign_in.place import REFUSED
 
 
 def test_whoever_the_rules_let_in_sees_who_and_what_they_are(browser: Browser, lab: Lab) -> None:
@@ -61,7 +60,7 @@ def test_who_comes_back_later_is_still_signed_in(browser: Browser, lab: Lab) -> 
 def test_signing_out_ends_it_here_and_at_the_provider(browser: Browser, lab: Lab) -> None:
     with browser.page() as page:
         lab.place.arrive(page, "ben@lab.example")
-        before = page.context.cookies(f"{lab.place.url}/v1/auth")
+        before = page.context.storage_state()
         page.get_by_role("button", name="Sign out").click()
         page.wait_for_url(f"{lab.provider.issuer}/**")
         page.get_by_role("button", name="Sign out").click()
@@ -73,15 +72,13 @@ def test_signing_out_ends_it_here_and_at_the_provider(browser: Browser, lab: Lab
         page.get_by_role("link", name="Continue with").click()
         # The provider has forgotten them as well: it asks who it is.
         page.get_by_label("E-mail").wait_for()
-    with browser.page(excused=REFUSED) as thief:
-        thief.context.add_cookies([{**each, "url": lab.place.url} for each in before])  # type: ignore[typeddict-item]
-        answer = thief.request.get(f"{lab.place.url}/v1/users/me")
-        assert answer.status == 401
+    with browser.page(storage_state=before) as thief:
+        assert thief.request.get(f"{lab.place.url}/v1/users/me").status == 401
         thief.goto(lab.place.url)
         thief.get_by_role("heading", name="Sign in to Clusterra").wait_for()
 
     left = lab.place.audit("user.logout", email="ben@lab.example")[0]
-    assert left["actor"] == "user:ben@lab.example"
+    assert left["authid"] == "ben@lab.example"
     assert left["data"]["why"] == ""
     assert left["data"]["how"] == "oidc"
 
@@ -94,3 +91,25 @@ def test_signing_in_leads_to_the_page_that_was_wanted(browser: Browser, lab: Lab
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("heading", name="Enter the code from your terminal").wait_for()
         assert page.url == f"{lab.place.url}/device"
+
+
+def test_the_ledger_tells_admins_of_everybody_and_others_of_themselves(
+    browser: Browser, lab: Lab
+) -> None:
+    with browser.page(user_agent="Somebodys browser/1") as page:
+        lab.place.arrive(page, "ben@lab.example")
+        own = page.request.get(f"{lab.place.url}/v1/audit").json()["events"]
+    with browser.page() as page:
+        lab.place.arrive(page, "ana@lab.example")
+        all = page.request.get(f"{lab.place.url}/v1/audit").json()["events"]
+
+    assert {each["authid"] for each in own} == {"ben@lab.example"}
+    assert {"ana@lab.example", "ben@lab.example"} <= {each["authid"] for each in all}
+    told = own[0]
+    assert (told["type"], told["subject"]) == ("user.login", "user/ben@lab.example")
+    assert told["data"] == {
+        "email": "ben@lab.example",
+        "address": "127.0.0.1",
+        "agent": "Somebodys browser/1",
+        "how": "oidc",
+    }

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clusterra.api.admit import Guarded, guest_of, in_workspace
-from clusterra.api.asked import filters
+from clusterra.api.asked import LARGEST, filters
 from clusterra.api.door import plane_of
 from clusterra.api.event_page import event_page
 from clusterra.control.people.audit import Allowed, audit
@@ -71,11 +71,14 @@ def _read(cursor: str) -> Mapping[str, int]:
         return {}
     try:
         packed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        return msgspec.json.decode(packed, type=dict[str, int])
+        left = msgspec.json.decode(packed, type=dict[str, int])
+        if all(0 < number <= LARGEST for number in left.values()):
+            return left
     except (binascii.Error, ValueError, msgspec.DecodeError):
-        raise Invalid(
-            "This cursor was not made here.",
-            hint="Start again without a cursor.",
-            at="cursor",
-            code="bad-cursor",
-        ) from None
+        pass
+    raise Invalid(
+        "This cursor was not made here.",
+        hint="Start again without a cursor.",
+        at="cursor",
+        code="bad-cursor",
+    )

@@ -1,5 +1,7 @@
 """Signing in over HTTP: by the provider, by a link, by letting a terminal in. (Pages: `pages`.)"""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -7,13 +9,13 @@ from starlette.responses import RedirectResponse, Response
 
 from clusterra.api import body, cookies
 from clusterra.api.admit import Guarded, guest_of
-from clusterra.api.door import plane_of, visit_of
+from clusterra.api.door import GUESSES, plane_of, visit_of
 from clusterra.api.limits import Failures
 from clusterra.api.openapi import takes
 from clusterra.control.people.device import INTERVAL
 from clusterra.control.people.doing import Visit
 from clusterra.control.people.sign_in import Opened
-from clusterra.core.errors import ClusterraError, Unauthenticated
+from clusterra.core.errors import ClusterraError, Unauthenticated, Unreachable
 from clusterra.core.people.credentials import ACCESS_FOR, DEVICE_FOR, DeviceRequest
 from clusterra.wire.people import (
     AnswerTerminal,
@@ -53,21 +55,40 @@ async def callback(request: Request) -> Response:
 
 
 async def finished(request: Request, *, code: str, state: str) -> Opened:
-    return await plane_of(request).people.sign_in.finish(
-        code=code,
-        state=state,
-        kept=cookies.sent(request, cookies.SIGNING_IN),
-        redirect_uri=cookies.public_url(request) + CALLBACK,
-        visit=visit(request),
-    )
+    with failures_counted(request):
+        return await plane_of(request).people.sign_in.finish(
+            code=code,
+            state=state,
+            kept=cookies.sent(request, cookies.SIGNING_IN),
+            redirect_uri=cookies.public_url(request) + CALLBACK,
+            visit=visit(request),
+        )
 
 
 @router.post("/link", response_model=SignedIn, openapi_extra=takes(UseLink))
 async def use_link(request: Request) -> Response:
     """Sign in with the code of a one-time link."""
     given = body.decode(await body.read(request), UseLink)
-    opened = await plane_of(request).people.sign_in.by_link(given.code, visit=visit(request))
-    return _signed_in(request, opened)
+    return _signed_in(request, await by_link(request, given.code))
+
+
+async def by_link(request: Request, code: str) -> Opened:
+    with failures_counted(request):
+        return await plane_of(request).people.sign_in.by_link(code, visit=visit(request))
+
+
+@contextmanager
+def failures_counted(request: Request) -> Iterator[None]:
+    """Have an address that fails too often wait: strangers must not fill the ledger with it."""
+    failures, address = limit(request, "sign-ins", most=GUESSES), visit(request).address
+    failures.check(address)
+    try:
+        yield
+    except Unreachable:
+        raise  # not theirs, but the provider's failure
+    except ClusterraError:
+        failures.note(address)
+        raise
 
 
 @router.post("/refresh", response_model=SignedIn, openapi_extra=takes(Refresh))
@@ -191,6 +212,8 @@ async def waiting(request: Request, code: str) -> DeviceRequest:
 async def answered(request: Request, code: str, *, approve: bool) -> DeviceRequest:
     found = await waiting(request, code)
     guest = guest_of(request)
+    if approve:
+        guest.check_may_open_session()
     await plane_of(request).people.devices.answer(
         found.code, guest.person, approve=approve, within=guest.within
     )
@@ -202,11 +225,11 @@ def visit(request: Request) -> Visit:
     return visit_of(request.scope, behind_proxy=behind_proxy)
 
 
-def limit(request: Request, what: str) -> Failures:
+def limit(request: Request, what: str, *, most: int = _CODES_A_MINUTE) -> Failures:
     """Return the count of this server's attempts at something."""
     limits: dict[str, Failures] = request.app.state.limits
     if what not in limits:
-        limits[what] = Failures(plane_of(request).clock, most=_CODES_A_MINUTE)
+        limits[what] = Failures(plane_of(request).clock, most=most)
     return limits[what]
 
 

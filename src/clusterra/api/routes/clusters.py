@@ -7,12 +7,16 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clusterra.api import body
-from clusterra.api.admit import Guarded, guest_of
+from clusterra.api.admit import Guarded, caller_of, guest_of, in_workspace
 from clusterra.api.door import plane_of
 from clusterra.api.sight import sight
 from clusterra.control.site import NOT_YET, Site
+from clusterra.core.access import Caller, Deed
 from clusterra.core.clusters import Node
 from clusterra.core.errors import Unreachable
+from clusterra.core.jobs.job import JobState
+from clusterra.core.jobs.privacy import as_seen_by
+from clusterra.core.jobs.query import Op, Query, Term
 from clusterra.core.seen import Seen
 from clusterra.wire.clusters import (
     ClusterPage,
@@ -31,9 +35,13 @@ router = APIRouter(prefix="/v1/clusters", tags=["clusters"], route_class=Guarded
 @router.get("", response_model=ClusterPage)
 async def list_clusters(request: Request) -> Response:
     """List the clusters of the workspaces one is in."""
-    plane = plane_of(request)
-    mine = guest_of(request).workspaces(plane.people)
-    views = [await _view(plane, site) for site in plane.sites.values() if site.workspace in mine]
+    plane, guest = plane_of(request), guest_of(request)
+    mine = guest.workspaces(plane.people)
+    views = [
+        await _view(plane, site, in_workspace(guest, plane, Deed.SEE_CLUSTER, cluster=id))
+        for id, site in plane.sites.items()
+        if site.workspace in mine
+    ]
     return body.json(ClusterPage(clusters=views, total=len(views)))
 
 
@@ -41,7 +49,7 @@ async def list_clusters(request: Request) -> Response:
 async def show_cluster(request: Request, cluster: str) -> Response:
     """Return one cluster: whether it can be seen, what runs there, on what."""
     plane = plane_of(request)
-    return body.json(await _view(plane, plane.site(cluster)))
+    return body.json(await _view(plane, plane.site(cluster), caller_of(request)))
 
 
 @router.get("/{cluster}/nodes", response_model=NodePage)
@@ -76,7 +84,7 @@ async def list_partitions(request: Request, cluster: str) -> Response:
     )
 
 
-async def _view(plane: Plane, site: Site) -> ClusterView:
+async def _view(plane: Plane, site: Site, caller: Caller) -> ClusterView:
     sky = site.sky
     slurm = None
     if isinstance(sky.info, Seen):
@@ -97,10 +105,22 @@ async def _view(plane: Plane, site: Site) -> ClusterView:
         connection_state="connected" if connected else "disconnected",
         why=sky.why_not,
         slurm=slurm,
-        jobs=dict(await plane.store.tally(site.cluster.id)),
+        jobs=await _tally(plane, site, caller),
         nodes=dict(Counter(node.state for node in nodes)),
         **sight(sky, plane.clock.now()),
     )
+
+
+async def _tally(plane: Plane, site: Site, caller: Caller) -> dict[str, int]:
+    """Count the jobs by state: all, or one's own where the others are not to be known of."""
+    if as_seen_by(caller, Query()) == Query():
+        return dict(await plane.store.tally(site.cluster.id))
+    counts = {}
+    for state in JobState:
+        term = Term(field="state", op=Op.IS, values=(state.lower(),))
+        seen = as_seen_by(caller, Query(terms=(term,)))
+        counts[state.value] = await plane.store.count(site.cluster.id, seen)
+    return {state: number for state, number in counts.items() if number}
 
 
 def _node(node: Node) -> NodeView:

@@ -109,8 +109,9 @@ async def come_back(
             code="provider-refused",
         )
         sign_in = plane_of(request).people.sign_in
-        await sign_in.failed(refusal, auth.visit(request), how="oidc")
-        raise refusal
+        with auth.failures_counted(request):
+            await sign_in.failed(refusal, auth.visit(request), how="oidc")
+            raise refusal
     opened = await auth.finished(request, code=code, state=state)
     response = RedirectResponse(opened.to, 303)
     cookies.remember(response, request, opened)
@@ -144,9 +145,8 @@ async def use_link(request: Request) -> Response:
 
 
 async def _by_link(request: Request, code: str) -> Response:
-    sign_in = plane_of(request).people.sign_in
     try:
-        opened = await sign_in.by_link(code, visit=auth.visit(request))
+        opened = await auth.by_link(request, code)
     except Unauthenticated as error:
         return _page(pages.link(code="", email="", workspace="", problem=error), status=401)
     response = RedirectResponse("/", 303)

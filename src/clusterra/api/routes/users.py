@@ -146,6 +146,7 @@ async def make_link(request: Request) -> Response:
             hint=f"Open {public_url(request)} and sign in.",
             code="has-provider",
         )
+    guest.check_may_open_session()
     until = plane.clock.now() + LINK_FOR
     code = await plane.people.sign_in.make_link(
         guest.person, within=guest.within, made_by=guest.person.email, until=until

@@ -114,6 +114,8 @@ async def invite(request: Request, workspace: str) -> Response:
             at="minutes",
         )
     people = plane.people
+    if people.provider is None and not wanted.token:
+        guest_of(request).check_may_open_session()
     person = await people.roster.invite(
         workspace, wanted.email, _role(wanted.role), by=doer, login=wanted.login or ""
     )

@@ -11,7 +11,7 @@ from clusterra.control.people.doing import Visit
 from clusterra.control.people.drawn import new_secret, new_user_code, read_user_code
 from clusterra.control.people.sign_in import Opened, SignIn
 from clusterra.core.change import Change, Record
-from clusterra.core.errors import Malformed, NotFound
+from clusterra.core.errors import Conflict, Malformed, NotFound
 from clusterra.core.people.credentials import DEVICE, DEVICE_FOR, DeviceRequest, hash_of
 from clusterra.core.people.person import Person
 from clusterra.ports import Clock
@@ -35,6 +35,8 @@ class Devices:
 
     async def ask(self, *, agent: str, visit: Visit) -> Asked:
         now = self.clock.now()
+        recent = {code: at for code, at in self._asked_at.items() if now - at < DEVICE_FOR}
+        self._asked_at = recent
         secret = new_secret()
         request = DeviceRequest(
             code=new_user_code(),
@@ -61,11 +63,7 @@ class Devices:
         code, _, secret = device_code.partition(".")
         record = await self._get(read_user_code(code))
         if record is None or record.value.hash != hash_of(secret):
-            raise Malformed(
-                "This code is not known here, or its time is over.",
-                hint="Begin again: clusterra login",
-                code="device-code-expired",
-            )
+            raise _over()
         request, now = record.value, self.clock.now()
         too_soon = now - self._asked_at.get(request.code, request.asked_at) < INTERVAL
         self._asked_at[request.code] = now
@@ -78,9 +76,14 @@ class Devices:
                 code="authorization-pending",
             )
         self._asked_at.pop(request.code, None)
-        await self._commit(drops=record)
+        try:
+            await self._commit(drops=record)
+        except Conflict:
+            raise _over() from None  # of two who show it at once, one is let in
         person = self.directory.person(request.person)
-        if request.denied or person is None:
+        # Whoever let it in may have been removed in the meantime.
+        there = self.directory.is_in(request.person, request.within)
+        if request.denied or person is None or not there:
             raise Malformed(
                 "This terminal was not let in.",
                 hint="Nothing was given to it. Begin again: clusterra login",
@@ -113,4 +116,12 @@ class Devices:
         drops: Record[DeviceRequest] | None = None,
     ) -> None:
         change = Change(puts=[puts] if puts else [], drops=[drops] if drops else [])
-        await self.directory.store.commit(self.directory.workspaces[0].id, change)
+        await self.directory.store.commit(self.directory.home, change)
+
+
+def _over() -> Malformed:
+    return Malformed(
+        "This code is not known here, or its time is over.",
+        hint="Begin again: clusterra login",
+        code="device-code-expired",
+    )

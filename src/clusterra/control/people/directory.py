@@ -2,17 +2,17 @@
 
 Loaded once. Every change goes through `commit`, which writes it, with its events, and
 only then shows it here; whoever watches is told, so that streams of somebody who has
-just been removed end at once.
+just been removed end at once. Where somebody else was quicker, all is read anew.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from clusterra.core.access import Role
 from clusterra.core.change import Change, Kind, Record
-from clusterra.core.errors import NotFound
+from clusterra.core.errors import Conflict, NotFound
 from clusterra.core.events.event import Draft
 from clusterra.core.people.credentials import (
     CLUSTER_KEY,
@@ -36,12 +36,18 @@ from clusterra.ports import Store
 
 T = TypeVar("T")
 
+TRIES = 20
+"""How often something is begun again because somebody else was quicker."""
+
 _KINDS: tuple[Kind[Any], ...] = (PERSON, WORKSPACE, MEMBERSHIP, SESSION, TOKEN, CLUSTER_KEY)
 
 
 @dataclass(slots=True)
 class Directory:
     store: Store
+    home: str
+    """The server's own workspace: what is nobody's is told in its ledger."""
+
     _records: dict[str, dict[str, Record[Any]]] = field(
         default_factory=lambda: {kind.name: {} for kind in _KINDS}
     )
@@ -51,11 +57,23 @@ class Directory:
     _by_hash: dict[str, Token] = field(default_factory=dict)
     _key_by_hash: dict[str, ClusterKey] = field(default_factory=dict)
     _watchers: list[Callable[[], None]] = field(default_factory=list)
+    _changes: int = 0
+    """Shown here so far."""
 
     async def load(self) -> None:
-        for kind in _KINDS:
-            for record in await self.store.list(kind):
-                self._show(record)
+        """Read all that there is, and forget what is there no more."""
+        while True:
+            changes = self._changes
+            found = [record for kind in _KINDS for record in await self.store.list(kind)]
+            if changes == self._changes:
+                break
+            # What was shown meanwhile is newer than what was read: a token that has just been
+            # revoked would be good again.
+        for known in (*self._records.values(), *self._indexes()):
+            known.clear()
+        for record in found:
+            self._show(record)
+        self._tell()
 
     async def commit(
         self,
@@ -66,18 +84,36 @@ class Directory:
         events: Sequence[Draft] = (),
     ) -> None:
         """Write a change of people into the store, its events into a ledger, and then show it."""
-        await self.store.commit(ledger, Change(puts=puts, drops=drops, events=events))
+        try:
+            await self.store.commit(ledger, Change(puts=puts, drops=drops, events=events))
+        except Conflict:
+            await self.load()
+            raise
+        self._changes += 1
         for drop in drops:
-            self._hide(drop)
+            if drop.kind.name in self._records:
+                self._hide(drop)
         for put in puts:
             if put.kind.name in self._records:
                 self._show(replace(put, version=put.version + 1))
-        for told in self._watchers:
-            told()
+        self._tell()
+
+    async def again(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Do what looks here and then commits; look again if somebody else was quicker."""
+        for _ in range(TRIES - 1):
+            try:
+                return await act()
+            except Conflict:
+                continue
+        return await act()
 
     def watch(self, told: Callable[[], None]) -> None:
         """Call `told` after every change."""
         self._watchers.append(told)
+
+    def _tell(self) -> None:
+        for told in self._watchers:
+            told()
 
     # --- people
 
@@ -117,6 +153,9 @@ class Directory:
             raise no_such_workspace(id)
         return found
 
+    def has_workspace(self, id: str) -> bool:
+        return id in self._records[WORKSPACE.name]
+
     def membership(self, workspace: str, person: str) -> Membership | None:
         return self._value(MEMBERSHIP, membership_id(workspace, person))
 
@@ -125,6 +164,12 @@ class Directory:
 
     def workspaces_of(self, person: str) -> list[Membership]:
         return [each for each in self._values(MEMBERSHIP) if each.person == person]
+
+    def is_in(self, person: str, within: str) -> bool:
+        """Say whether somebody is in a workspace; in any, if none is named."""
+        if within:
+            return self.membership(within, person) is not None
+        return bool(self.workspaces_of(person))
 
     def owners(self, workspace: str) -> list[Membership]:
         return [each for each in self.members(workspace) if each.role is Role.OWNER]
@@ -139,6 +184,9 @@ class Directory:
 
     def token(self, hash: str) -> Token | None:
         return self._by_hash.get(hash)
+
+    def has_token(self, id: str) -> bool:
+        return id in self._records[TOKEN.name]
 
     def tokens_of(self, person: str) -> list[Token]:
         return [each for each in self._values(TOKEN) if each.person == person]
@@ -166,6 +214,15 @@ class Directory:
 
     def _values(self, kind: Kind[T]) -> Iterator[T]:
         return (record.value for record in self._records[kind.name].values())
+
+    def _indexes(self) -> Sequence[dict[Any, Any]]:
+        return (
+            self._by_email,
+            self._by_login,
+            self._by_identity,
+            self._by_hash,
+            self._key_by_hash,
+        )
 
     def _show(self, record: Record[Any]) -> None:
         self._hide(record)

@@ -1,6 +1,7 @@
 """The keys that a cluster's collector and agent show: two may live at once, to change over."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Doer, told
@@ -22,9 +23,17 @@ from clusterra.ports import Clock
 class Keys:
     directory: Directory
     clock: Clock
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Two who make one at once must not both find room for it."""
 
     async def make(
         self, cluster: str, workspace: str, *, name: str, by: Doer
+    ) -> tuple[str, ClusterKey]:
+        async with self._turn:
+            return await self._make(cluster, workspace, name, by)
+
+    async def _make(
+        self, cluster: str, workspace: str, name: str, by: Doer
     ) -> tuple[str, ClusterKey]:
         live = self.directory.keys_of(cluster)
         if len(live) >= KEYS_AT_ONCE:

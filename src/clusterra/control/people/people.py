@@ -61,7 +61,7 @@ class People:
 
     def __post_init__(self) -> None:
         clock = self.clock
-        self.directory = directory = Directory(self.store)
+        self.directory = directory = Directory(self.store, self.home)
         self.roster = Roster(directory=directory, clock=clock)
         self.sign_in = SignIn(
             directory=directory,

@@ -4,19 +4,22 @@ A person is made once, with a Linux user and a number that are theirs for ever. 
 they are and as what, changes; both is told in the ledger of the workspace.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from clusterra.control.people.directory import Directory
+from clusterra.control.people.directory import TRIES, Directory
 from clusterra.control.people.doing import SYSTEM, Doer, told
 from clusterra.control.people.drawn import new_id
+from clusterra.control.people.tokens import about
 from clusterra.core.access import Role
 from clusterra.core.change import Record
 from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
-from clusterra.core.people.credentials import SESSION, TOKEN
+from clusterra.core.people.credentials import LINK, SESSION, TOKEN, Session, Token
 from clusterra.core.people.email import read_email
 from clusterra.core.people.logins import check_login, names_for, next_uid
 from clusterra.core.people.person import (
@@ -34,19 +37,22 @@ from clusterra.core.people.person import (
 from clusterra.core.people.rules import Granted, Rules, granted, is_by_rule
 from clusterra.ports import Claims, Clock
 
-TRIES = 20
-"""How often a name or number that somebody else took in the same moment is given up for another."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Roster:
     directory: Directory
     clock: Clock
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One change at a time: two owners who remove each other must not both find another left."""
 
     async def invite(
         self, workspace: str, email: str, role: Role, *, by: Doer, login: str = ""
     ) -> Person:
         """Put somebody into a workspace; they need not have signed in yet."""
+        async with self._turn:
+            return await self._invite(workspace, email, role, by, login)
+
+    async def _invite(self, workspace: str, email: str, role: Role, by: Doer, login: str) -> Person:
         self.directory.workspace(workspace)
         _check_rank(by, role)
         email = read_email(email)
@@ -75,22 +81,24 @@ class Roster:
         return person
 
     async def change_role(self, workspace: str, who: str, role: Role, *, by: Doer) -> Person:
-        person, here = self.find(workspace, who)
-        _check_rank(by, role)
-        _check_rank(by, here.role)
-        if role is not here.role:
-            self._check_not_last(here, "become something else")
-            await self._join(person, replace(here, role=role, by=by.name), by)
-        return person
+        async with self._turn:
+            person, here = self.find(workspace, who)
+            _check_rank(by, role)
+            _check_rank(by, here.role)
+            if role is not here.role:
+                self._check_not_last(here, "become something else")
+                await self._join(person, replace(here, role=role, by=by.name), by)
+            return person
 
     async def remove(self, workspace: str, who: str, *, by: Doer, live_jobs: int) -> Person:
         """Take somebody out of a workspace, and what let them in there. Their jobs go on."""
-        person, here = self.find(workspace, who)
-        if by.actor != person.actor:
-            _check_rank(by, here.role)
-        self._check_not_last(here, "leave")
-        await self._leave(person, here, by, live_jobs=live_jobs)
-        return person
+        async with self._turn:
+            person, here = self.find(workspace, who)
+            if by.actor != person.actor:
+                _check_rank(by, here.role)
+            self._check_not_last(here, "leave")
+            await self._leave(person, here, by, live_jobs=live_jobs)
+            return person
 
     def find(self, workspace: str, who: str) -> tuple[Person, Membership]:
         """Return somebody in a workspace, by id or e-mail."""
@@ -119,7 +127,6 @@ class Roster:
                 return await self._made(email, chosen, name)
             except Conflict:
                 # Another process was quicker: with the e-mail, the name or the number.
-                await self.directory.load()
                 if found := self.directory.by_email(email):
                     return found
         raise Refused(f"No Linux user could be found for {email}.", hint="Try again.")
@@ -137,7 +144,7 @@ class Roster:
         )
         mine = Claimed(person=person.id)
         await self.directory.commit(
-            self.directory.workspaces[0].id,
+            self.directory.home,
             puts=[
                 Record(kind=PERSON, id=person.id, value=person),
                 Record(kind=EMAIL, id=email, value=mine),
@@ -152,6 +159,10 @@ class Roster:
 
         Raises Forbidden for somebody who is nowhere, and for one who has the e-mail of another.
         """
+        async with self._turn:
+            return await self._come(claims, rules)
+
+    async def _come(self, claims: Claims, rules: Sequence[Rules]) -> Person:
         email = read_email(claims.email)
         identity = Identity(issuer=claims.issuer, subject=claims.subject)
         person = self.directory.by_identity(identity)
@@ -164,8 +175,8 @@ class Roster:
                     hint="Ask an admin to remove and invite that address again.",
                     code="email-of-another",
                 )
-        # By their address here: one that the provider has changed since is not yet known to be
-        # theirs in any workspace.
+        # By the address that the provider vouches for now: whoever has left a domain has left
+        # what it gave them, and keeps what somebody gave them.
         wanted = {each.workspace: granted(each, email, claims.groups) for each in rules}
         if person is None:
             if not any(wanted.values()):
@@ -182,9 +193,7 @@ class Roster:
         known = replace(person, identity=identity, name=person.name or name)
         if known != person:
             record = self.directory.record(PERSON, person.id)
-            await self.directory.commit(
-                self.directory.workspaces[0].id, puts=[replace(record, value=known)]
-            )
+            await self.directory.commit(self.directory.home, puts=[replace(record, value=known)])
         return known
 
     async def _follow_rule(self, person: Person, workspace: str, grant: Granted | None) -> None:
@@ -233,18 +242,14 @@ class Roster:
         )
 
     async def _leave(self, person: Person, here: Membership, by: Doer, *, live_jobs: int) -> None:
+        # Again, if a token was used or a session refreshed in this moment.
+        await self.directory.again(partial(self._left, person, here, by, live_jobs))
+
+    async def _left(self, person: Person, here: Membership, by: Doer, live_jobs: int) -> None:
         directory = self.directory
-        nowhere_else = len(directory.workspaces_of(person.id)) == 1
-        ended: list[Record[Any]] = [
-            directory.record(TOKEN, each.id)
-            for each in directory.tokens_of(person.id)
-            if nowhere_else or each.within == here.workspace
-        ]
-        ended += [
-            directory.record(SESSION, each.id)
-            for each in directory.sessions_of(person.id)
-            if nowhere_else or each.within == here.workspace
-        ]
+        ended = await self._let_in_by(person, here.workspace)
+        if directory.membership(here.workspace, person.id) is None:
+            return  # another process was quicker
         fact = facts.UserAccessRevoked(
             email=person.email,
             role=here.role,
@@ -260,19 +265,38 @@ class Roster:
                 directory.record(MEMBERSHIP, membership_id(here.workspace, person.id)),
                 *ended,
             ],
-            events=[self._told(fact, person, by), *self._revoked(ended, person, by)],
+            events=[self._told(fact, person, by), *self._ended(ended, person, by)],
         )
 
-    def _revoked(self, ended: Collection[Record[Any]], person: Person, by: Doer) -> list[Draft]:
-        return [
-            self._told(
-                facts.AdminTokenRevoked(id=each.value.id, name=each.value.name, email=person.email),
-                person,
-                by,
-            )
-            for each in ended
-            if each.kind is TOKEN
+    async def _let_in_by(self, person: Person, workspace: str) -> list[Record[Any]]:
+        """Return the tokens, sessions and links that let somebody in here and nowhere else."""
+        directory = self.directory
+        links = await directory.store.list(LINK)
+        nowhere_else = len(directory.workspaces_of(person.id)) == 1
+        theirs: list[Record[Any]] = [
+            *(directory.record(TOKEN, each.id) for each in directory.tokens_of(person.id)),
+            *(directory.record(SESSION, each.id) for each in directory.sessions_of(person.id)),
+            *(link for link in links if link.value.person == person.id),
         ]
+        return [each for each in theirs if nowhere_else or each.value.within == workspace]
+
+    def _ended(self, ended: Collection[Record[Any]], person: Person, by: Doer) -> list[Draft]:
+        told: list[Draft] = []
+        for each in ended:
+            match each.value:
+                case Token() as token:
+                    fact: Any = facts.AdminTokenRevoked(**about(token, person, by.visit))
+                    told.append(self._told(fact, person, by))
+                case Session() as session:
+                    fact = facts.UserLogout(
+                        email=person.email,
+                        address=by.visit.address,
+                        agent=by.visit.agent,
+                        how=session.how,
+                        why="removed",
+                    )
+                    told.append(self._told(fact, person, by))
+        return told
 
     def _told(self, fact: Any, person: Person, by: Doer) -> Draft:
         return told(fact, actor=by.actor, subject=f"user/{person.email}", at=self.clock.now())

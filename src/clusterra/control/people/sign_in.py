@@ -10,13 +10,14 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import SYSTEM, Visit, told
 from clusterra.control.people.drawn import new_id, new_secret
 from clusterra.control.people.roster import Roster
 from clusterra.core.change import Change, Record
-from clusterra.core.errors import ClusterraError, NotFound, Refused, Unauthenticated
+from clusterra.core.errors import ClusterraError, Conflict, NotFound, Refused, Unauthenticated
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.fact import Fact
 from clusterra.core.people.credentials import (
@@ -135,8 +136,7 @@ class SignIn:
     async def by_link(self, code: str, *, visit: Visit) -> Opened:
         try:
             record, person = await self._link(code)
-            # Dropped at the version it was read at: of two who come at once, one is let in.
-            await self.directory.store.commit(self._ledger(person), Change(drops=[record]))
+            await self._use(record)
         except ClusterraError as error:
             await self.failed(error, visit, how="link")
             raise
@@ -145,14 +145,19 @@ class SignIn:
     async def _link(self, code: str) -> tuple[Record[Link], Person]:
         empty = Link(person="", expires_at=datetime.min.replace(tzinfo=self.clock.now().tzinfo))
         record = await self.directory.store.get(LINK, hash_of(code), default=empty)
-        person = self.directory.person(record.value.person)
-        if person is None or record.value.expires_at <= self.clock.now():
-            raise Unauthenticated(
-                "This sign-in link has been used, or its time is over.",
-                hint="Get a new one: `clusterra people link` for yourself, or ask an admin.",
-                code="link-used",
-            )
+        link, person = record.value, self.directory.person(record.value.person)
+        if person is None or link.expires_at <= self.clock.now():
+            raise _link_used()
+        if not self.directory.is_in(person.id, link.within):
+            raise _link_used()  # they have been removed since
         return record, person
+
+    async def _use(self, record: Record[Link]) -> None:
+        """Drop a link at the version it was read at: of two who come at once, one is let in."""
+        try:
+            await self.directory.store.commit(self.directory.home, Change(drops=[record]))
+        except Conflict:
+            raise _link_used() from None
 
     # --- sessions
 
@@ -183,11 +188,16 @@ class SignIn:
     async def refresh(self, token: str, *, visit: Visit) -> Opened:
         """Take a refresh token and give another; end the session if it was used before."""
         shown = self.sealer.opened(REFRESH, token)
-        session = self.directory.session(shown["sid"])
+        sid, generation = shown["sid"], int(shown["generation"])
+        # Two tabs that ask in the same moment: the second begins again, and is known for one.
+        return await self.directory.again(partial(self._rotate, sid, generation, visit))
+
+    async def _rotate(self, sid: str, generation: int, visit: Visit) -> Opened:
+        session = self.directory.session(sid)
         person = self.directory.person(session.person) if session else None
         if session is None or person is None:
             raise _ended()
-        now, generation = self.clock.now(), int(shown["generation"])
+        now = self.clock.now()
         if generation == session.generation:
             rotated = replace(
                 session,
@@ -205,6 +215,11 @@ class SignIn:
 
     async def end(self, session: Session, *, why: str, actor: str, visit: Visit) -> None:
         """End a session; nothing that it was given is good any more."""
+        await self.directory.again(partial(self._end, session, why, actor, visit))
+
+    async def _end(self, session: Session, why: str, actor: str, visit: Visit) -> None:
+        if self.directory.session(session.id) is None:
+            return  # ended meanwhile
         person = self.directory.person(session.person)
         assert person is not None
         fact = facts.UserLogout(
@@ -284,7 +299,7 @@ class SignIn:
     def _ledgers(self, person: Person | None) -> list[str]:
         """Return the workspaces whom it concerns; the server's first one, if it is nobody's."""
         mine = self.directory.workspaces_of(person.id) if person else []
-        return [each.workspace for each in mine] or [self.directory.workspaces[0].id]
+        return [each.workspace for each in mine] or [self.directory.home]
 
     def _ledger(self, person: Person) -> str:
         return self._ledgers(person)[0]
@@ -300,6 +315,14 @@ class SignIn:
 
 
 _REFUSALS = frozenset({"not-invited", "email-of-another", "email"})
+
+
+def _link_used() -> Unauthenticated:
+    return Unauthenticated(
+        "This sign-in link has been used, or its time is over.",
+        hint="Get a new one: `clusterra people link` for yourself, or ask an admin.",
+        code="link-used",
+    )
 
 
 def _ended() -> Unauthenticated:

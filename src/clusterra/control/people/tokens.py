@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from clusterra.control.people.directory import Directory
@@ -52,6 +53,9 @@ class Tokens:
 
     async def revoke(self, person: Person, id: str, *, within: str, by: Doer) -> Token:
         """Make a token of somebody invalid; who was let into one workspace ends only its tokens."""
+        return await self.directory.again(partial(self._revoke, person, id, within, by))
+
+    async def _revoke(self, person: Person, id: str, within: str, by: Doer) -> Token:
         token = next((each for each in self.directory.tokens_of(person.id) if each.id == id), None)
         if token is None or within not in ("", token.within):
             raise NotFound(
@@ -86,7 +90,7 @@ def reaches(directory: Directory, token: Token) -> list[str]:
     if token.within:
         return [token.within]
     mine = [each.workspace for each in directory.workspaces_of(token.person)]
-    return mine or [directory.workspaces[0].id]
+    return mine or [directory.home]
 
 
 def about(token: Token, person: Person, visit: Visit) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Visit, told
 from clusterra.control.people.tokens import about, reaches
 from clusterra.core.change import Kind
+from clusterra.core.errors import Conflict
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.people.credentials import CLUSTER_KEY, TOKEN, ClusterKey, Token
@@ -47,6 +48,8 @@ class Uses:
         last = noted.at if noted else used.last_used_at
         if last is not None and now - last < OFTEN_ENOUGH:
             return
+        if noted:  # not written yet: where the first one came from is what will be told
+            visit = noted.visit
         self._noted[used.id] = _Use(what=used, at=now, visit=visit)
         if last is None:
             self.wake()
@@ -68,7 +71,10 @@ class Uses:
         puts = [replace(record, value=replace(record.value, last_used_at=use.at))]
         ledger, *others = self._ledgers(use.what)
         events = [self._first(use)] if first else []
-        await self.directory.commit(ledger, puts=puts, events=events)
+        try:
+            await self.directory.commit(ledger, puts=puts, events=events)
+        except Conflict:
+            return  # revoked in this moment, or written by another process
         for other in others if first else ():
             await self.directory.commit(other, events=events)
 

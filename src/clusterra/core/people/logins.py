@@ -38,7 +38,9 @@ def names_for(email: str) -> Iterator[str]:
     number = 2
     while True:
         ending = f"-{number}"
-        yield wanted[: LONGEST - len(ending)].rstrip("-_") + ending
+        name = wanted[: LONGEST - len(ending)].rstrip("-_") + ending
+        if name != wanted:  # a long one that ends so itself
+            yield name
         number += 1
 
 
