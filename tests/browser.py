@@ -93,12 +93,18 @@ def browser(chromium: str) -> Iterator[Browser]:
     One for the whole session would save a second per test, and break every other test: while
     Playwright runs, no `asyncio.run` works in the same thread.
     """
+    with started(chromium) as made:
+        yield made
+
+
+@contextmanager
+def started(chromium: str) -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield Browser(started)
-        started.close()
+        running = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield Browser(running)
+        running.close()
 
 
 def _install() -> None:

@@ -1,6 +1,9 @@
 """People to test with: each has a Linux user, a role, and a token to ask with."""
 
-from clusterra.control.people.doing import Doer
+from datetime import timedelta
+
+from clusterra.control.people.doing import Doer, Visit
+from clusterra.control.people.sign_in import Opened
 from clusterra.core.access import ALL_SCOPES, Role, Scope
 from clusterra.core.people.person import Person
 from clusterra.wiring import Plane
@@ -32,3 +35,17 @@ async def token_of(
         person, name="test", scopes=scopes, within="", until=None, by=SOMEBODY
     )
     return secret
+
+
+async def signed_in(
+    plane: Plane, login: str, role: Role = Role.MEMBER, *, workspace: str = "", within: str = ""
+) -> Opened:
+    """Return a session of somebody, whom this makes."""
+    person = await somebody(plane, login, role, workspace=workspace)
+    return await plane.people.sign_in.open(person, how="link", visit=Visit(), within=within)
+
+
+async def link_of(plane: Plane, person: Person, *, within: str = "", minutes: int = 10) -> str:
+    """Return the code of a one-time link for somebody."""
+    until = plane.clock.now() + timedelta(minutes=minutes)
+    return await plane.people.sign_in.make_link(person, within=within, made_by="", until=until)

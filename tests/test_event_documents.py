@@ -33,7 +33,9 @@ METADATA = {
     *("exit_code", "signal", "started_at", "ran_seconds", "ends_at"),
     *("node", "instance_id", "group", "action", "shape", "before", "after"),
     *("slurm_version", "api_version", "why", "unseen_seconds"),
-    *("email", "address", "role", "used", "limit", "currency", "period"),
+    *("email", "address", "agent", "how", "role", "workspace", "by_rule", "login", "uid"),
+    *("left_live", "scopes", "expires_at", "cluster"),
+    *("used", "limit", "currency", "period"),
     *("id", "lost", "since", "until"),
 }
 """What an event may hold. None of it is, or can come from, a script, an environment or output:
@@ -80,6 +82,7 @@ def wrong(value: Any, schema: dict[str, Any], at: str = "data") -> Iterator[str]
         "integer": int,
         "boolean": bool,
         "object": dict,
+        "array": list,
         "null": type(None),
     }
     if type(value) not in [python[kind] for kind in kinds]:
@@ -93,6 +96,9 @@ def wrong(value: Any, schema: dict[str, Any], at: str = "data") -> Iterator[str]
                 yield f"{at} has {name}, which nobody declared"
             else:
                 yield from wrong(part, schema["properties"][name], f"{at}.{name}")
+    if isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from wrong(part, schema["items"], f"{at}[{number}]")
 
 
 def looks() -> Iterator[Job]:
@@ -150,6 +156,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     datetime: MOMENTS,
     int | None: st.none() | st.integers(0, 2**40),
     datetime | None: st.none() | MOMENTS,
+    tuple[str, ...]: st.lists(TEXT, max_size=4).map(tuple),
 }
 
 

@@ -1,5 +1,6 @@
 """Ask an ASGI application something, without a socket."""
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,14 @@ from tests.world import TOKEN
 class Answer:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
-    cookies: dict[str, str] = field(default_factory=dict)
-    """Those it sets; one that it takes away is empty."""
-
+    set_cookies: list[str] = field(default_factory=list)
     body: bytes = b""
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """Those it sets; one that it takes away is empty."""
+        pairs = [each.partition(";")[0].partition("=") for each in self.set_cookies]
+        return {name: value.strip('"') for name, _, value in pairs}
 
     @property
     def json(self) -> Any:
@@ -53,7 +58,11 @@ async def ask(
     }
     answer = Answer()
 
+    unread = iter([data])
+
     async def receive() -> Message:
+        if (data := next(unread, None)) is None:
+            await asyncio.Event().wait()  # the client says no more, and stays
         return {"type": "http.request", "body": data, "more_body": False}
 
     async def send(message: Message) -> None:
@@ -61,11 +70,7 @@ async def ask(
             answer.status = message["status"]
             sent_back = [(name.decode(), value.decode()) for name, value in message["headers"]]
             answer.headers = dict(sent_back)
-            answer.cookies = {
-                cookie.partition("=")[0]: cookie.partition("=")[2].partition(";")[0].strip('"')
-                for name, cookie in sent_back
-                if name == "set-cookie"
-            }
+            answer.set_cookies = [text for name, text in sent_back if name == "set-cookie"]
         else:
             answer.body += message.get("body", b"")
 

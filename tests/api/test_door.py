@@ -6,15 +6,19 @@ import pytest
 
 from clusterra.api.app import describe, make_app
 from clusterra.api.body import LARGEST
+from clusterra.api.rights import deed_of
+from clusterra.core.access import TABLE, Who
 from tests.api.asgi import ask
 from tests.world import LAB, World
 
 
 def every_route() -> list[tuple[str, str]]:
+    """Return every route that not everybody is answered at."""
     return [
         (method.upper(), path.replace("{cluster}", LAB).replace("{job_id}", "1"))
         for path, methods in describe().openapi()["paths"].items()
         for method in methods
+        if TABLE[deed_of(method.upper(), path)].who is not Who.ANYBODY
     ]
 
 
@@ -93,6 +97,16 @@ def test_our_own_mistake_is_told_without_its_insides(method: str, path: str) -> 
 
         assert (answer.status, answer.json["code"]) == (500, "internal")
         assert b"sky" not in answer.body
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/v1", "/v1/clusters/", "/auth/x", "/docs", "//"])
+def test_strangers_are_not_told_what_does_not_exist(path: str) -> None:
+    async def story() -> None:
+        answer = await ask(make_app(World().plane()), "GET", path, token="")
+
+        assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
 
     asyncio.run(story())
 

@@ -33,7 +33,7 @@ SERVERS_SEND = "clusterra.send"
 """Where in the scope the server's own `send` is kept, for streams that write often."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_SECRET_IN_ADDRESS = re.compile(rb"(?:^|&)(?:access_token|token|api_key|refresh_token)=|clt_")
+_SECRET_IN_ADDRESS = re.compile(rb"(?:^|&)(?:access_token|token|api_key|refresh_token)=|cl[tk]_")
 _LONGEST_AGENT = 256
 GUESSES = 30
 """Refused tokens a minute from one address, after which it is only told to wait."""
@@ -51,6 +51,17 @@ def visit_of(scope: Scope, *, behind_proxy: bool) -> Visit:
         # The last one was added by the proxy that talks to us; those before it, by anybody.
         address = forwarded.rpartition(",")[2].strip()
     return Visit(address=address[:64], agent=headers.get("user-agent", "")[:_LONGEST_AGENT])
+
+
+def check_address(scope: Scope) -> None:
+    """Raise Malformed if a token or key stands in the address."""
+    if _SECRET_IN_ADDRESS.search(scope["query_string"]):
+        raise Malformed(
+            "A token in an address is seen by logs and histories; it is not taken there.",
+            hint="Send it as `Authorization: Bearer <token>`, and make a new one: this one "
+            "has been seen.",
+            code="token-in-url",
+        )
 
 
 class Door:
@@ -97,13 +108,7 @@ class Door:
 
     def _let_in(self, scope: Scope) -> None:
         """Find out who asks, and keep out what nobody may ask."""
-        if _SECRET_IN_ADDRESS.search(scope["query_string"]):
-            raise Malformed(
-                "A token in an address is seen by logs and histories; it is not taken there.",
-                hint="Send it as `Authorization: Bearer <token>`, and make a new one: this one "
-                "has been seen.",
-                code="token-in-url",
-            )
+        check_address(scope)
         visit = visit_of(scope, behind_proxy=self._behind_proxy)
         public = PUBLIC.fullmatch(scope["path"]) is not None
         guest = self._guest(scope, visit, public=public)

@@ -35,7 +35,7 @@ ROUTES: Mapping[str, Deed] = {
     "GET /v1/auth/device/{code}": Deed.LET_IN,
     "POST /v1/auth/device/{code}": Deed.LET_IN,
     # oneself
-    f"GET {_ME}": Deed.BE_ONESELF,
+    f"GET {_ME}": Deed.KNOW_ONESELF,
     f"PATCH {_ME}": Deed.BE_ONESELF,
     f"GET {_ME}/tokens": Deed.KEEP_TOKENS,
     f"POST {_ME}/tokens": Deed.KEEP_TOKENS,
@@ -44,7 +44,7 @@ ROUTES: Mapping[str, Deed] = {
     f"DELETE {_ME}/sessions/{{session}}": Deed.KEEP_TOKENS,
     f"POST {_ME}/link": Deed.KEEP_TOKENS,
     # workspaces and who is in them
-    "GET /v1/workspaces": Deed.BE_ONESELF,
+    "GET /v1/workspaces": Deed.KNOW_ONESELF,
     f"GET {_WORKSPACE}": Deed.SEE_PEOPLE,
     f"PATCH {_WORKSPACE}": Deed.SET_UP,
     f"GET {_PEOPLE}": Deed.SEE_PEOPLE,

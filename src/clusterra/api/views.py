@@ -28,7 +28,7 @@ def workspace_view(plane: Plane, id: str, role: Role) -> WorkspaceView:
 
 
 def person_view(plane: Plane, person: Person, member: Membership) -> PersonView:
-    seen = _last_seen(plane, person)
+    seen = _last_seen(plane, person, member.workspace)
     return PersonView(
         id=person.id,
         email=person.email,
@@ -43,10 +43,12 @@ def person_view(plane: Plane, person: Person, member: Membership) -> PersonView:
     )
 
 
-def _last_seen(plane: Plane, person: Person) -> datetime | None:
-    directory = plane.people.directory
-    moments = [each.rotated_at for each in directory.sessions_of(person.id)]
-    moments += [each.last_used_at for each in directory.tokens_of(person.id) if each.last_used_at]
+def _last_seen(plane: Plane, person: Person, workspace: str) -> datetime | None:
+    """Return when they last came by something that lets them in here: the rest is not told here."""
+    directory, here = plane.people.directory, ("", workspace)
+    sessions, tokens = directory.sessions_of(person.id), directory.tokens_of(person.id)
+    moments = [each.rotated_at for each in sessions if each.within in here]
+    moments += [each.last_used_at for each in tokens if each.last_used_at and each.within in here]
     return max(moments, default=None)
 
 

@@ -46,14 +46,22 @@ class _Batch:
 
     items: dict[str, Heard | Draft] = field(default_factory=dict)
     waiting: "list[asyncio.Future[None]]" = field(default_factory=list)
+    is_over: bool = False
+    error: Exception | None = None
 
     async def written(self) -> None:
         """Wait until they are on disk. Whoever stops waiting takes nobody along."""
+        if self.is_over:
+            # While somebody waited for another batch, this one was written too.
+            if self.error is not None:
+                raise self.error
+            return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.waiting.append(mine)
         await mine
 
     def tell(self, error: Exception | None) -> None:
+        self.is_over, self.error = True, error
         for each in self.waiting:
             if each.done():
                 continue

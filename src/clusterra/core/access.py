@@ -58,7 +58,8 @@ class Deed(StrEnum):
     PASS = "come in at all"  # noqa: S105 - no password
     REPORT = "tell what happened on a cluster"
     SEE_METRICS = "read the server's metrics"
-    BE_ONESELF = "see and change one's own profile"
+    KNOW_ONESELF = "see who one is and where"
+    BE_ONESELF = "change one's own profile"
     KEEP_TOKENS = "handle one's own tokens and sessions"
     LET_IN = "let a terminal in"
     SEE_CLUSTERS = "see which clusters one has"
@@ -92,6 +93,7 @@ TABLE: Mapping[Deed, Right] = {
     Deed.PASS: Right(Who.ANYBODY),
     Deed.REPORT: Right(Who.MACHINE),
     Deed.SEE_METRICS: Right(Who.OPERATOR),
+    Deed.KNOW_ONESELF: Right(Who.SOMEBODY),
     Deed.BE_ONESELF: Right(Who.SOMEBODY, Scope.SELF),
     Deed.KEEP_TOKENS: Right(Who.SOMEBODY, Scope.SELF),
     Deed.LET_IN: Right(Who.SOMEBODY, Scope.SELF),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from clusterra.core.errors import Unreachable
+from clusterra.core.errors import ClusterraError
 
 log = structlog.get_logger()
 
@@ -57,10 +57,11 @@ class Loop:
         self.rounds += 1
         try:
             busy = await self.round()
-        except Unreachable as error:
+        except ClusterraError as error:
+            # Something that has words for itself: Slurm cannot be seen, a ledger is held.
             self.failures += 1
             if self.failures == 1:
-                log.warning("loop.cannot_see", loop=self.name, why=error.detail)
+                log.warning("loop.cannot_go_on", loop=self.name, why=error.detail)
             return True
         except Exception:
             self.failures += 1

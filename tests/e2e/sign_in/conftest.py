@@ -1,18 +1,20 @@
 """One server with a certified provider, and one without any, for all tests about signing in.
 
-Each test has people of its own, so that none meets what another did to them.
+Whoever is changed in a test belongs to that test, so that none meets what another did.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.browser import Browser, started
 from tests.e2e.sign_in.place import Place, free_port, serving
 from tests.provider.run import Certified, certified_provider
 
-ACCOUNTS = {
+ACCOUNTS: dict[str, dict[str, Any]] = {
     "ana@lab.example": {"name": "Ana", "groups": ["hpc-admins"]},
     "ben@lab.example": {"name": "Ben"},
     "cleo@lab.example": {"name": "Cleo"},
@@ -35,7 +37,7 @@ class Lab:
     provider: Certified
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Run a provider, and a server whose people it knows; each has the other's address."""
     port = free_port()
@@ -51,7 +53,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield Lab(place=place, provider=provider)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def browser(chromium: str) -> Iterator[Browser]:
+    """Start one browser for all of these: nothing here is asynchronous, and pages share nothing."""
+    with started(chromium) as made:
+        yield made
+
+
+@pytest.fixture(scope="package")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Run a server that has no provider."""
     with serving(_home(tmp_path_factory, "alone")) as place:

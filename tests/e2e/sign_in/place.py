@@ -134,6 +134,9 @@ class Place:
     url: str
     state: Path
     homes: Path
+    provider: str = PROVIDER
+    """What people call it, and what is on the button."""
+    begun: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def terminal(self, name: str, **variables: str) -> Terminal:
         return Terminal(home=self.homes / name, variables=variables)
@@ -149,7 +152,9 @@ class Place:
         return [each for each in events if email in ("", each["data"].get("email"))]
 
     def begin_login(self, terminal: Terminal) -> Login:
+        """Ask to be let in. (A server lets one address ask ten times a minute.)"""
         process = terminal.begin("login", self.url)
+        self.begun.append(process)
         assert process.stdout is not None
         said = ""
         for line in process.stdout:
@@ -161,10 +166,16 @@ class Place:
         _, complained = process.communicate(timeout=30)
         pytest.fail(f"clusterra login asked for no approval: {said}{complained}")
 
+    def close(self) -> None:
+        """End what still waits, after a test that failed before it was approved."""
+        for process in self.begun:
+            with process:  # also closes what it said
+                process.kill()
+
     def sign_in(self, page: "Page", email: str) -> None:
         """Sign in by the provider, from the first page on, whatever comes of it."""
         page.goto(self.url)
-        page.get_by_role("link", name=f"Continue with {PROVIDER}").click()
+        page.get_by_role("link", name=f"Continue with {self.provider}").click()
         page.get_by_label("E-mail").fill(email)
         page.get_by_role("button", name="Continue").click()
 
@@ -218,6 +229,10 @@ def serving(home: Path, *, port: int = 0, provider: Certified | None = None) -> 
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line, (home / "serve.log").read_text()
-            yield Place(url=json.loads(line)["url"], state=state, homes=home / "homes")
+            place = Place(url=json.loads(line)["url"], state=state, homes=home / "homes")
+            try:
+                yield place
+            finally:
+                place.close()
         finally:
             process.terminate()

@@ -103,7 +103,7 @@ def test_the_ledger_tells_admins_of_everybody_and_others_of_themselves(
         lab.place.arrive(page, "ana@lab.example")
         all = page.request.get(f"{lab.place.url}/v1/audit").json()["events"]
 
-    assert {each["authid"] for each in own} == {"ben@lab.example"}
+    assert {each["subject"] for each in own} == {"user/ben@lab.example"}
     assert {"ana@lab.example", "ben@lab.example"} <= {each["authid"] for each in all}
     told = own[0]
     assert (told["type"], told["subject"]) == ("user.login", "user/ben@lab.example")

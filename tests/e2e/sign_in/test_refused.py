@@ -93,13 +93,23 @@ def test_who_cancels_at_the_provider_can_simply_try_again(browser: Browser, lab:
         page.get_by_role("link", name="Continue with").click()
         page.get_by_role("button", name="Cancel").click()
         said = page.get_by_role("alert").inner_text()
-        assert "access_denied" not in said
+        assert "Signing in was cancelled at Lab SSO." in said
 
         page.get_by_role("link", name="Try again").click()
         page.get_by_role("link", name="Continue with").click()
         page.get_by_label("E-mail").fill("kim@lab.example")
         page.get_by_role("button", name="Continue").click()
         page.get_by_text("Signed in as kim@lab.example").wait_for()
+
+
+def test_a_strangers_link_does_not_have_the_server_say_what_it_likes(
+    browser: Browser, lab: Lab
+) -> None:
+    with browser.page(excused=REFUSED) as page:
+        page.goto(f"{lab.place.url}/auth/callback?error=x&error_description=Call+555-0100")
+        said = page.get_by_role("alert").inner_text()
+    assert "was not begun in this browser" in said
+    assert "555" not in said
 
 
 def test_a_sign_in_that_another_browser_began_is_refused(browser: Browser, lab: Lab) -> None:

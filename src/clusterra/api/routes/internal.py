@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterra.api import problems
-from clusterra.api.door import GUESSES, visit_of
+from clusterra.api.door import GUESSES, check_address, visit_of
 from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
 from clusterra.control.people.doing import Visit
@@ -97,6 +97,7 @@ class Internal:
                 hint="Send events with POST.",
                 code=NOT_POSTED,
             )
+        check_address(scope)
         if not self._plane.is_open:
             await self._plane.open()
         headers = dict(scope["headers"])

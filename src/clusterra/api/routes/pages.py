@@ -28,6 +28,9 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
 }
+_TITLES = {401: "You are not signed in", 403: "You are not let in", 404: "There is no such page"}
+"""What people would say; for the rest HTTP's own words will do."""
+
 FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
@@ -103,15 +106,14 @@ async def come_back(
 ) -> Response:
     """Take the browser back from the provider."""
     if error:
-        refusal = Unauthenticated(
-            f"The identity provider refused: {(error_description or error)[:200]}.",
-            hint="Try again; if it stays, show this to whoever runs the provider.",
-            code="provider-refused",
-        )
-        sign_in = plane_of(request).people.sign_in
         with auth.failures_counted(request):
-            await sign_in.failed(refusal, auth.visit(request), how="oidc")
-            raise refusal
+            await plane_of(request).people.sign_in.turned_back(
+                error=error,
+                description=error_description,
+                state=state,
+                kept=cookies.sent(request, cookies.SIGNING_IN),
+                visit=auth.visit(request),
+            )
     opened = await auth.finished(request, code=code, state=state)
     response = RedirectResponse(opened.to, 303)
     cookies.remember(response, request, opened)
@@ -258,7 +260,6 @@ def _page(text: str, *, status: int = 200, csp: str = pages.CSP) -> Response:
 
 def _trouble(error: ClusterraError) -> Response:
     status = problems.status_of(error)
-    page = pages.trouble(
-        title=HTTPStatus(status).phrase, detail=error.detail, hint=error.hint, again="/login"
-    )
+    title = _TITLES.get(status) or HTTPStatus(status).phrase
+    page = pages.trouble(title=title, detail=error.detail, hint=error.hint, again="/login")
     return _page(page, status=status)

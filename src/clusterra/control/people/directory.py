@@ -145,7 +145,8 @@ class Directory:
 
     @property
     def workspaces(self) -> list[Workspace]:
-        return [record.value for record in self._records[WORKSPACE.name].values()]
+        """All there are: the server's own first, the others by id."""
+        return sorted(self._values(WORKSPACE), key=lambda each: (each.id != self.home, each.id))
 
     def workspace(self, id: str) -> Workspace:
         found = self._value(WORKSPACE, id)

@@ -5,7 +5,7 @@ they are and as what, changes; both is told in the ledger of the workspace.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,13 +13,12 @@ from typing import Any
 from clusterra.control.people.directory import TRIES, Directory
 from clusterra.control.people.doing import SYSTEM, Doer, told
 from clusterra.control.people.drawn import new_id
-from clusterra.control.people.tokens import about
+from clusterra.control.people.endings import facts_of, let_in_by
 from clusterra.core.access import Role
 from clusterra.core.change import Record
 from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
-from clusterra.core.people.credentials import LINK, SESSION, TOKEN, Session, Token
 from clusterra.core.people.email import read_email
 from clusterra.core.people.logins import check_login, names_for, next_uid
 from clusterra.core.people.person import (
@@ -247,7 +246,7 @@ class Roster:
 
     async def _left(self, person: Person, here: Membership, by: Doer, live_jobs: int) -> None:
         directory = self.directory
-        ended = await self._let_in_by(person, here.workspace)
+        ended = await let_in_by(person, here.workspace, directory)
         if directory.membership(here.workspace, person.id) is None:
             return  # another process was quicker
         fact = facts.UserAccessRevoked(
@@ -265,38 +264,11 @@ class Roster:
                 directory.record(MEMBERSHIP, membership_id(here.workspace, person.id)),
                 *ended,
             ],
-            events=[self._told(fact, person, by), *self._ended(ended, person, by)],
+            events=[
+                self._told(fact, person, by),
+                *(self._told(each, person, by) for each in facts_of(ended, person, by.visit)),
+            ],
         )
-
-    async def _let_in_by(self, person: Person, workspace: str) -> list[Record[Any]]:
-        """Return the tokens, sessions and links that let somebody in here and nowhere else."""
-        directory = self.directory
-        links = await directory.store.list(LINK)
-        nowhere_else = len(directory.workspaces_of(person.id)) == 1
-        theirs: list[Record[Any]] = [
-            *(directory.record(TOKEN, each.id) for each in directory.tokens_of(person.id)),
-            *(directory.record(SESSION, each.id) for each in directory.sessions_of(person.id)),
-            *(link for link in links if link.value.person == person.id),
-        ]
-        return [each for each in theirs if nowhere_else or each.value.within == workspace]
-
-    def _ended(self, ended: Collection[Record[Any]], person: Person, by: Doer) -> list[Draft]:
-        told: list[Draft] = []
-        for each in ended:
-            match each.value:
-                case Token() as token:
-                    fact: Any = facts.AdminTokenRevoked(**about(token, person, by.visit))
-                    told.append(self._told(fact, person, by))
-                case Session() as session:
-                    fact = facts.UserLogout(
-                        email=person.email,
-                        address=by.visit.address,
-                        agent=by.visit.agent,
-                        how=session.how,
-                        why="removed",
-                    )
-                    told.append(self._told(fact, person, by))
-        return told
 
     def _told(self, fact: Any, person: Person, by: Doer) -> Draft:
         return told(fact, actor=by.actor, subject=f"user/{person.email}", at=self.clock.now())

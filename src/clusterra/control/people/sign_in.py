@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import NoReturn
 
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import SYSTEM, Visit, told
@@ -103,6 +104,18 @@ class SignIn:
             raise
         opened = await self.open(person, how="oidc", visit=visit, id_token=claims.id_token)
         return replace(opened, to=left["to"])
+
+    async def turned_back(
+        self, *, error: str, description: str, state: str, kept: str, visit: Visit
+    ) -> NoReturn:
+        """Raise why the provider sent a browser back without having signed anybody in."""
+        try:
+            # First: else anybody's link could have this server say what they like.
+            self._left(kept, state)
+            raise _turned_back(self._provider().name, error, description)
+        except Unauthenticated as refusal:
+            await self.failed(refusal, visit, how="oidc")
+            raise
 
     def _left(self, kept: str, state: str) -> dict[str, str]:
         """Return what this browser left with; raise if it is not the one that left."""
@@ -322,6 +335,20 @@ def _link_used() -> Unauthenticated:
         "This sign-in link has been used, or its time is over.",
         hint="Get a new one: `clusterra people link` for yourself, or ask an admin.",
         code="link-used",
+    )
+
+
+def _turned_back(provider: str, error: str, description: str) -> Unauthenticated:
+    if error == "access_denied" and not description:
+        return Unauthenticated(
+            f"Signing in was cancelled at {provider}.",
+            hint="You can begin again at any time.",
+            code="provider-refused",
+        )
+    return Unauthenticated(
+        f"{provider} did not sign you in: {(description or error)[:200].rstrip('.')}.",
+        hint="Try again; if it stays so, show this to whoever runs the provider.",
+        code="provider-refused",
     )
 
 
