@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from clusterra.control.people.doing import Doer, Visit
-from clusterra.control.people.sign_in import Opened
+from clusterra.control.people.sessions import Opened
 from clusterra.core.access import ALL_SCOPES, Role, Scope
 from clusterra.core.people.person import Person
 from clusterra.wiring import Plane
@@ -42,10 +42,10 @@ async def signed_in(
 ) -> Opened:
     """Return a session of somebody, whom this makes."""
     person = await somebody(plane, login, role, workspace=workspace)
-    return await plane.people.sign_in.open(person, how="link", visit=Visit(), within=within)
+    return await plane.people.sessions.open(person, how="link", visit=Visit(), within=within)
 
 
 async def link_of(plane: Plane, person: Person, *, within: str = "", minutes: int = 10) -> str:
     """Return the code of a one-time link for somebody."""
     until = plane.clock.now() + timedelta(minutes=minutes)
-    return await plane.people.sign_in.make_link(person, within=within, made_by="", until=until)
+    return await plane.people.links.make(person, within=within, made_by="", until=until)

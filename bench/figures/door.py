@@ -16,7 +16,7 @@ from clusterra.api.admit import admit
 from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
 from clusterra.control.people.doing import Doer, Visit
-from clusterra.control.people.sign_in import ACCESS
+from clusterra.control.people.sessions import ACCESS
 from clusterra.core.access import ALL_SCOPES, Deed, Role
 from clusterra.core.change import Change
 from clusterra.core.people.credentials import Session
@@ -112,7 +112,7 @@ async def _populated(plane: Plane) -> tuple[list[str], list[Session]]:
             by=by,
         )
         tokens.append(secret)
-        sessions.append((await people.sign_in.open(person, how="link", visit=VISIT)).session)
+        sessions.append((await people.sessions.open(person, how="link", visit=VISIT)).session)
     return tokens, sessions
 
 

@@ -213,11 +213,11 @@ class Lands:
         return secret
 
     async def access(self, person: Person, what: str) -> str:
-        opened = await self.people.sign_in.open(person, how="link", visit=Visit())
+        opened = await self.people.sessions.open(person, how="link", visit=Visit())
         if what == "expired access":
             self.world.clock.advance(ACCESS_FOR)
         if what == "ended session":
-            await self.people.sign_in.end(opened.session, why="", actor="", visit=Visit())
+            await self.people.sessions.end(opened.session, why="", actor="", visit=Visit())
         return opened.access
 
     async def token(self, person: Person, scopes: frozenset[Scope], *, ends: bool = False) -> str:
@@ -240,7 +240,7 @@ class Lands:
             await self.token(person, ALL_SCOPES)
             wanted["token"] = people.directory.tokens_of(person.id)[-1].id
         if "{session}" in route:
-            opened = await people.sign_in.open(person, how="link", visit=Visit())
+            opened = await people.sessions.open(person, how="link", visit=Visit())
             wanted["session"] = opened.session.id
         if "/keys" in route:
             for old in people.directory.keys_of(LAB):
@@ -260,11 +260,11 @@ class Lands:
         if not link:
             return (await self.people.devices.ask(agent="", visit=Visit())).request.code
         until = self.world.clock.now() + timedelta(minutes=10)
-        return await self.people.sign_in.make_link(person, within="", made_by="", until=until)
+        return await self.people.links.make(person, within="", made_by="", until=until)
 
     async def body(self, route: str, person: Person) -> object:
         """Return a body that the route takes."""
-        session = await self.people.sign_in.open(person, how="link", visit=Visit())
+        session = await self.people.sessions.open(person, how="link", visit=Visit())
         asked = await self.people.devices.ask(agent="", visit=Visit())
         number = next(self.numbers)
         bodies: dict[str, object] = {

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clusterra.api.door import COOKIE, cookie, plane_of
-from clusterra.control.people.sign_in import Away, Opened
+from clusterra.control.people.sessions import Opened
+from clusterra.control.people.sign_in import Away
 from clusterra.core.people.credentials import ACCESS_FOR, LINK_FOR, SESSION_FOR
 
 REFRESH = "clusterra_refresh"

@@ -117,7 +117,7 @@ class Guests:
         return _by_token(token, person, visit)
 
     def _session(self, sealed: str, visit: Visit, *, cookie: bool) -> Guest:
-        session = self.people.sign_in.session_of(sealed)
+        session = self.people.sessions.session_of(sealed)
         person = self.people.directory.person(session.person)
         if person is None:
             raise _invalid()

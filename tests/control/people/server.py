@@ -10,7 +10,7 @@ from clusterra.adapters.memory import ManualClock, MemoryStore
 from clusterra.adapters.seal import SealKey
 from clusterra.control.people.doing import Doer, Visit
 from clusterra.control.people.people import People
-from clusterra.control.people.sign_in import Opened
+from clusterra.control.people.sessions import Opened
 from clusterra.core.access import ALL_SCOPES, Role
 from clusterra.core.errors import Unauthenticated
 from clusterra.core.events.event import Event, EventQuery
@@ -91,6 +91,8 @@ class Server:
         self.directory = self.people.directory
         self.roster = self.people.roster
         self.sign_in = self.people.sign_in
+        self.sessions = self.people.sessions
+        self.links = self.people.links
 
     async def open(self) -> "Server":
         await self.people.open({CLUSTER: self.file_key})
@@ -112,7 +114,7 @@ class Server:
         )
 
     async def signed_in(self, person: Person, *, within: str = "") -> Opened:
-        return await self.sign_in.open(person, how="link", visit=DESK, within=within)
+        return await self.sessions.open(person, how="link", visit=DESK, within=within)
 
     async def events(self, *types: str, ledger: str = HOME) -> list[Event]:
         return list(await self.store.events(ledger, EventQuery(types=types, limit=10_000)))

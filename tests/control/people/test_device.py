@@ -7,7 +7,7 @@ import pytest
 
 from clusterra.control.people.device import INTERVAL, Asked
 from clusterra.control.people.doing import Visit
-from clusterra.control.people.sign_in import Opened
+from clusterra.control.people.sessions import Opened
 from clusterra.core.errors import ClusterraError, NotFound
 from clusterra.core.people.credentials import DEVICE, DEVICE_FOR
 from clusterra.core.people.person import Person

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from clusterra.control.people.sign_in import Opened
+from clusterra.control.people.sessions import Opened
 from clusterra.core.errors import ClusterraError, Unauthenticated
 from clusterra.core.people.credentials import LINK, LINK_FOR, hash_of
 from clusterra.ports import Store
@@ -18,12 +18,12 @@ SECOND = timedelta(seconds=1)
 async def link_of(server: Server, *, within: str = HOME) -> str:
     ana = await server.invited(ANA)
     until = server.clock.now() + LINK_FOR
-    return await server.sign_in.make_link(ana, within=within, made_by=OWNER_EMAIL, until=until)
+    return await server.links.make(ana, within=within, made_by=OWNER_EMAIL, until=until)
 
 
 async def not_let_in(server: Server, code: str) -> str:
     with pytest.raises(Unauthenticated) as error:
-        await server.sign_in.by_link(code, visit=DESK)
+        await server.links.use(code, visit=DESK)
     return error.value.code
 
 
@@ -31,9 +31,9 @@ def test_a_link_lets_its_person_in_once(store: Store) -> None:
     async def story() -> None:
         server = await Server(store, provider=None).open()
         code = await link_of(server)
-        assert (await server.sign_in.link_owner(code)).email == ANA
+        assert (await server.links.owner(code)).email == ANA
 
-        opened = await (await server.restarted(provider=None)).sign_in.by_link(code, visit=DESK)
+        opened = await (await server.restarted(provider=None)).links.use(code, visit=DESK)
 
         assert (opened.person.email, opened.session.within) == (ANA, HOME)
         assert (opened.session.how, opened.session.address) == ("link", DESK.address)
@@ -50,7 +50,7 @@ def test_of_many_who_use_a_link_in_one_moment_one_is_let_in(store: Store) -> Non
         code = await link_of(server)
 
         outcomes = await asyncio.gather(
-            *(server.sign_in.by_link(code, visit=DESK) for _ in range(4)), return_exceptions=True
+            *(server.links.use(code, visit=DESK) for _ in range(4)), return_exceptions=True
         )
 
         late = [each for each in outcomes if isinstance(each, ClusterraError)]
@@ -67,7 +67,7 @@ def test_a_link_is_good_for_its_minutes_and_not_longer() -> None:
         code = await link_of(server)
 
         server.clock.advance(LINK_FOR - SECOND)
-        assert await server.sign_in.link_owner(code)
+        assert await server.links.owner(code)
         server.clock.advance(SECOND)
         assert await not_let_in(server, code) == "link-used"
         assert await not_let_in(server, "made-up") == "link-used"
@@ -97,6 +97,6 @@ def test_a_link_of_somebody_who_was_removed_from_elsewhere_too_lets_nobody_in() 
 
         assert await not_let_in(server, code) == "link-used"
         with pytest.raises(Unauthenticated):
-            await server.sign_in.link_owner(code)
+            await server.links.owner(code)
 
     asyncio.run(story())

@@ -212,7 +212,7 @@ def test_who_is_removed_is_let_in_by_nothing_any_more_and_all_of_it_is_told(stor
         ana = await server.invited(ANA)
         secret, token = await server.token_of(ana)
         opened = await server.signed_in(ana)
-        code = await server.sign_in.make_link(
+        code = await server.links.make(
             ana, within=HOME, made_by="olga", until=server.clock.now() + timedelta(days=1)
         )
         seen: list[int] = []
@@ -224,8 +224,8 @@ def test_who_is_removed_is_let_in_by_nothing_any_more_and_all_of_it_is_told(stor
         assert server.directory.session(opened.session.id) is None
         assert seen == [0]
         for showing in (
-            server.sign_in.refresh(opened.refresh, visit=DESK),
-            server.sign_in.by_link(code, visit=DESK),
+            server.sessions.refresh(opened.refresh, visit=DESK),
+            server.links.use(code, visit=DESK),
         ):
             with pytest.raises(Unauthenticated):
                 await showing
@@ -248,14 +248,14 @@ def test_an_old_link_is_not_good_for_whoever_is_invited_under_that_address_later
         server = await Server().open()
         ana = await server.invited(ANA)
         until = server.clock.now() + timedelta(days=1)
-        code = await server.sign_in.make_link(ana, within=HOME, made_by="olga", until=until)
+        code = await server.links.make(ana, within=HOME, made_by="olga", until=until)
 
         await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
         await server.invited(ANA)
 
         assert await server.store.list(LINK) == []
         with pytest.raises(ClusterraError):
-            await server.sign_in.by_link(code, visit=DESK)
+            await server.links.use(code, visit=DESK)
 
     asyncio.run(story())
 
@@ -298,7 +298,7 @@ def test_somebody_is_removed_even_while_their_token_is_used_and_session_refreshe
 
         outcomes = await asyncio.gather(
             server.people.uses.write(),
-            server.sign_in.refresh(opened.refresh, visit=DESK),
+            server.sessions.refresh(opened.refresh, visit=DESK),
             server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0),
             return_exceptions=True,
         )

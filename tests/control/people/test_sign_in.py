@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from clusterra.control.people.doing import SYSTEM, Visit
-from clusterra.control.people.sign_in import Away, Opened
+from clusterra.control.people.sessions import Opened
+from clusterra.control.people.sign_in import Away
 from clusterra.core.access import Role
 from clusterra.core.errors import ClusterraError, NotFound, Unauthenticated, Unreachable
 from clusterra.core.people.credentials import ACCESS_FOR, LINK_FOR, SESSION_FOR, TWO_TABS
@@ -64,7 +65,7 @@ def test_who_comes_back_from_the_provider_is_signed_in_and_it_is_told(store: Sto
         opened = await back(server, await away(server, claims(ANA)))
 
         assert (opened.person.id, opened.to) == (ana.id, "/jobs")
-        assert server.sign_in.session_of(opened.access) == opened.session
+        assert server.sessions.session_of(opened.access) == opened.session
         [told] = await server.told("user.login")
         assert told["actor"] == f"user:{ANA}"
         assert (told["email"], told["how"]) == (ANA, "oidc")
@@ -172,9 +173,9 @@ def test_a_refusal_of_somebody_known_is_told_where_they_are_and_of_a_stranger_at
         server = await server.restarted()
         error = Unauthenticated("No.", code="bad-nonce")
 
-        await server.sign_in.failed(error, DESK, how="oidc", email="Ana@lab.example")
-        await server.sign_in.failed(error, DESK, how="oidc", email="eve@evil.example")
-        await server.sign_in.failed(error, DESK, how="oidc")
+        await server.sessions.failed(error, DESK, how="oidc", email="Ana@lab.example")
+        await server.sessions.failed(error, DESK, how="oidc", email="eve@evil.example")
+        await server.sessions.failed(error, DESK, how="oidc")
 
         here = await server.events("user.login_failed")
         there = await server.events("user.login_failed", ledger=BIO)
@@ -188,7 +189,7 @@ def test_a_provider_that_does_not_answer_is_nobodys_failed_sign_in() -> None:
     async def story() -> None:
         server = await Server().open()
 
-        await server.sign_in.failed(Unreachable("Down."), DESK, how="oidc")
+        await server.sessions.failed(Unreachable("Down."), DESK, how="oidc")
 
         assert await server.events("user.login_failed") == []
 
@@ -201,14 +202,14 @@ def test_an_access_token_is_good_for_its_minutes_and_while_the_session_lives() -
         opened = await server.signed_in(await server.invited(ANA))
 
         server.clock.advance(ACCESS_FOR - SECOND)
-        assert server.sign_in.session_of(opened.access)
+        assert server.sessions.session_of(opened.access)
         server.clock.advance(SECOND)
         with pytest.raises(Unauthenticated) as over:
-            server.sign_in.session_of(opened.access)
-        again = await server.sign_in.refresh(opened.refresh, visit=DESK)
-        await server.sign_in.end(again.session, why="", actor="user:x", visit=DESK)
+            server.sessions.session_of(opened.access)
+        again = await server.sessions.refresh(opened.refresh, visit=DESK)
+        await server.sessions.end(again.session, why="", actor="user:x", visit=DESK)
         with pytest.raises(Unauthenticated) as ended:
-            server.sign_in.session_of(again.access)
+            server.sessions.session_of(again.access)
 
         assert (over.value.code, ended.value.code) == ("token-expired", "session-ended")
 
@@ -221,9 +222,9 @@ def test_neither_token_of_a_session_is_good_for_the_other() -> None:
         opened = await server.signed_in(await server.invited(ANA))
 
         with pytest.raises(Unauthenticated):
-            server.sign_in.session_of(opened.refresh)
+            server.sessions.session_of(opened.refresh)
         with pytest.raises(Unauthenticated):
-            await server.sign_in.refresh(opened.access, visit=DESK)
+            await server.sessions.refresh(opened.access, visit=DESK)
 
     asyncio.run(story())
 
@@ -235,11 +236,11 @@ def test_a_session_that_is_refreshed_lives_on_and_one_that_is_not_ends(store: St
         left = opened
         for _ in range(3):
             server.clock.advance(SESSION_FOR - SECOND)
-            left = await (await server.restarted()).sign_in.refresh(left.refresh, visit=DESK)
+            left = await (await server.restarted()).sessions.refresh(left.refresh, visit=DESK)
 
         server.clock.advance(SESSION_FOR)
         with pytest.raises(Unauthenticated) as over:
-            await (await server.restarted()).sign_in.refresh(left.refresh, visit=DESK)
+            await (await server.restarted()).sessions.refresh(left.refresh, visit=DESK)
 
         assert left.session.id == opened.session.id
         assert left.session.generation == 4
@@ -255,16 +256,16 @@ def test_a_refresh_token_that_comes_again_ends_the_session_for_whoever_has_it(
         server = await Server(store).open()
         ana = await server.invited(ANA)
         stolen = await server.signed_in(ana)
-        newer = await server.sign_in.refresh(stolen.refresh, visit=DESK)
+        newer = await server.sessions.refresh(stolen.refresh, visit=DESK)
         server.clock.advance(TWO_TABS)
         thief = Visit(address="203.0.113.9", agent="curl")
 
         with pytest.raises(Unauthenticated) as reused:
-            await server.sign_in.refresh(stolen.refresh, visit=thief)
+            await server.sessions.refresh(stolen.refresh, visit=thief)
         with pytest.raises(Unauthenticated):
-            await server.sign_in.refresh(newer.refresh, visit=DESK)
+            await server.sessions.refresh(newer.refresh, visit=DESK)
         with pytest.raises(Unauthenticated):
-            server.sign_in.session_of(newer.access)
+            server.sessions.session_of(newer.access)
 
         assert reused.value.code == "session-ended"
         [told] = await server.told("user.logout")
@@ -278,11 +279,11 @@ def test_one_that_is_older_by_two_ends_the_session_at_once() -> None:
     async def story() -> None:
         server = await Server().open()
         first = await server.signed_in(await server.invited(ANA))
-        second = await server.sign_in.refresh(first.refresh, visit=DESK)
-        await server.sign_in.refresh(second.refresh, visit=DESK)
+        second = await server.sessions.refresh(first.refresh, visit=DESK)
+        await server.sessions.refresh(second.refresh, visit=DESK)
 
         with pytest.raises(Unauthenticated):
-            await server.sign_in.refresh(first.refresh, visit=DESK)
+            await server.sessions.refresh(first.refresh, visit=DESK)
 
         assert server.directory.session(first.session.id) is None
 
@@ -293,14 +294,14 @@ def test_two_tabs_that_refresh_within_seconds_both_stay(store: Store) -> None:
     async def story() -> None:
         server = await Server(store).open()
         opened = await server.signed_in(await server.invited(ANA))
-        newer = await server.sign_in.refresh(opened.refresh, visit=DESK)
+        newer = await server.sessions.refresh(opened.refresh, visit=DESK)
         server.clock.advance(TWO_TABS - SECOND)
 
-        other = await server.sign_in.refresh(opened.refresh, visit=DESK)
+        other = await server.sessions.refresh(opened.refresh, visit=DESK)
 
         assert other.refresh == ""
-        assert server.sign_in.session_of(other.access).generation == 2
-        assert (await server.sign_in.refresh(newer.refresh, visit=DESK)).session.generation == 3
+        assert server.sessions.session_of(other.access).generation == 2
+        assert (await server.sessions.refresh(newer.refresh, visit=DESK)).session.generation == 3
 
     asyncio.run(story())
 
@@ -313,12 +314,12 @@ def test_tabs_that_refresh_in_the_very_same_moment_get_one_new_refresh_token(
         opened = await server.signed_in(await server.invited(ANA))
 
         tabs = await asyncio.gather(
-            *(server.sign_in.refresh(opened.refresh, visit=DESK) for _ in range(4))
+            *(server.sessions.refresh(opened.refresh, visit=DESK) for _ in range(4))
         )
 
         assert len([tab for tab in tabs if tab.refresh]) == 1
         for tab in tabs:
-            assert server.sign_in.session_of(tab.access).generation == 2
+            assert server.sessions.session_of(tab.access).generation == 2
 
     asyncio.run(story())
 
@@ -332,7 +333,7 @@ def test_signing_out_ends_the_session_is_told_once_and_may_be_done_twice(store: 
 
         await asyncio.gather(
             *(
-                server.sign_in.end(opened.session, why="", actor=ana.actor, visit=DESK)
+                server.sessions.end(opened.session, why="", actor=ana.actor, visit=DESK)
                 for _ in range(3)
             )
         )
@@ -351,8 +352,8 @@ def test_who_signs_out_while_a_tab_refreshes_is_signed_out(store: Store) -> None
         opened = await server.signed_in(ana)
 
         await asyncio.gather(
-            server.sign_in.refresh(opened.refresh, visit=DESK),
-            server.sign_in.end(opened.session, why="", actor=ana.actor, visit=DESK),
+            server.sessions.refresh(opened.refresh, visit=DESK),
+            server.sessions.end(opened.session, why="", actor=ana.actor, visit=DESK),
         )
 
         assert server.directory.sessions_of(ana.id) == []

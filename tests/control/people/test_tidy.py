@@ -22,7 +22,7 @@ def test_sessions_links_and_codes_are_forgotten_when_their_time_is_over(store: S
         server = await Server(store).open()
         ana = await server.invited("ana@lab.example")
         until = server.clock.now() + LINK_FOR
-        await server.sign_in.make_link(ana, within=HOME, made_by="", until=until)
+        await server.links.make(ana, within=HOME, made_by="", until=until)
         await server.people.devices.ask(agent="", visit=DESK)
         opened = await server.signed_in(ana)
         await server.token_of(ana)

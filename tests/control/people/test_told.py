@@ -28,11 +28,11 @@ async def everything_happens(server: Server) -> None:
     by = Doer(actor=ana.actor, role=Role.OWNER, visit=DESK)
     bo = await server.roster.invite(HOME, BO, Role.MEMBER, by=by)
     until = server.clock.now()
-    code = await server.sign_in.make_link(bo, within=HOME, made_by=ANA, until=until)
+    code = await server.links.make(bo, within=HOME, made_by=ANA, until=until)
     with pytest.raises(Unauthenticated):
-        await server.sign_in.by_link(code, visit=DESK)
+        await server.links.use(code, visit=DESK)
     opened = await server.signed_in(ana)
-    await server.sign_in.end(opened.session, why="", actor=ana.actor, visit=DESK)
+    await server.sessions.end(opened.session, why="", actor=ana.actor, visit=DESK)
     _, token = await people.tokens.make(
         ana, name="ci", scopes=ALL_SCOPES, within="", until=None, by=by
     )

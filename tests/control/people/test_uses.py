@@ -45,7 +45,7 @@ def test_noting_writes_nothing() -> None:
 
         for _ in range(100):
             server.people.uses.note(current(server, token), DESK)
-            server.sign_in.session_of(opened.access)
+            server.sessions.session_of(opened.access)
             server.clock.advance(timedelta(seconds=1))
 
         assert store.commits == before

@@ -14,7 +14,7 @@ from clusterra.api.limits import Failures
 from clusterra.api.openapi import takes
 from clusterra.control.people.device import INTERVAL
 from clusterra.control.people.doing import Visit
-from clusterra.control.people.sign_in import Opened
+from clusterra.control.people.sessions import Opened
 from clusterra.core.errors import ClusterraError, Unauthenticated, Unreachable
 from clusterra.core.people.credentials import ACCESS_FOR, DEVICE_FOR, DeviceRequest
 from clusterra.wire.people import (
@@ -74,7 +74,7 @@ async def use_link(request: Request) -> Response:
 
 async def by_link(request: Request, code: str) -> Opened:
     with failures_counted(request):
-        return await plane_of(request).people.sign_in.by_link(code, visit=visit(request))
+        return await plane_of(request).people.links.use(code, visit=visit(request))
 
 
 @contextmanager
@@ -99,8 +99,8 @@ async def refresh(request: Request) -> Response:
     """
     given = body.decode(await body.read(request) or b"{}", Refresh)
     token = given.refresh_token or cookies.sent(request, cookies.REFRESH)
-    sign_in = plane_of(request).people.sign_in
-    opened = await sign_in.refresh(token, visit=visit(request))
+    sessions = plane_of(request).people.sessions
+    opened = await sessions.refresh(token, visit=visit(request))
     if given.refresh_token:
         return body.json(for_terminal(opened))
     return _signed_in(request, opened)
@@ -113,7 +113,7 @@ async def go_on(request: Request, to: str = "/") -> Response:
     to = safe_path(to)
     try:
         token = cookies.sent(request, cookies.REFRESH)
-        opened = await people.sign_in.refresh(token, visit=visit(request))
+        opened = await people.sessions.refresh(token, visit=visit(request))
     except Unauthenticated:
         away = RedirectResponse(f"/login?{urlencode({'to': to})}", 303)
         cookies.forget(away)
@@ -144,7 +144,7 @@ async def ended(request: Request) -> str:
         return ""
     back_to = cookies.public_url(request) + "/signed-out"
     url = await people.sign_in.sign_out_url(session, back_to=back_to)
-    await people.sign_in.end(session, why="", actor=guest.person.actor, visit=guest.visit)
+    await people.sessions.end(session, why="", actor=guest.person.actor, visit=guest.visit)
     return url
 
 

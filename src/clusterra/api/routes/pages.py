@@ -129,12 +129,11 @@ async def open_link(request: Request, code: str) -> Response:
     not sign somebody in as somebody else. Browsers say when the address was typed, pasted
     or opened from outside.
     """
-    sign_in = plane_of(request).people.sign_in
     navigates = request.headers.get("sec-fetch-mode") == "navigate"
     if navigates and request.headers.get("sec-fetch-site") in ("none", "same-origin"):
         return await _by_link(request, code)
     try:
-        person = await sign_in.link_owner(code)
+        person = await plane_of(request).people.links.owner(code)
     except Unauthenticated as error:
         return _page(pages.link(code="", email="", workspace="", problem=error), status=401)
     workspace = plane_of(request).people.directory.workspace(plane_of(request).people.home)

@@ -130,7 +130,7 @@ async def end_session(request: Request, session: str) -> Response:
             hint="`clusterra sessions list` shows yours.",
             code="session-not-found",
         )
-    await plane.people.sign_in.end(
+    await plane.people.sessions.end(
         found, why="revoked", actor=guest.person.actor, visit=guest.visit
     )
     return body.json(session_view(found, current=found.id == guest.credential))
@@ -148,7 +148,7 @@ async def make_link(request: Request) -> Response:
         )
     guest.check_may_open_session()
     until = plane.clock.now() + LINK_FOR
-    code = await plane.people.sign_in.make_link(
+    code = await plane.people.links.make(
         guest.person, within=guest.within, made_by=guest.person.email, until=until
     )
     return body.json(LinkMade(url=f"{public_url(request)}/auth/link/{code}", expires_at=until), 201)

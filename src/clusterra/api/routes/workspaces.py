@@ -134,7 +134,7 @@ async def invite(request: Request, workspace: str) -> Response:
     if people.provider is not None:
         return body.json(Invited(person=view, url=public_url(request)), 201)
     until = plane.clock.now() + timedelta(minutes=wanted.minutes)
-    code = await people.sign_in.make_link(person, within=workspace, made_by=doer.name, until=until)
+    code = await people.links.make(person, within=workspace, made_by=doer.name, until=until)
     link = f"{public_url(request)}/auth/link/{code}"
     return body.json(Invited(person=view, url=link, expires_at=until), 201)
 

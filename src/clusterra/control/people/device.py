@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Visit
 from clusterra.control.people.drawn import new_secret, new_user_code, read_user_code
-from clusterra.control.people.sign_in import Opened, SignIn
+from clusterra.control.people.sessions import Opened, Sessions
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import Conflict, Malformed, NotFound
 from clusterra.core.people.credentials import DEVICE, DEVICE_FOR, DeviceRequest, hash_of
@@ -29,7 +29,7 @@ class Asked:
 @dataclass(slots=True, kw_only=True)
 class Devices:
     directory: Directory
-    sign_in: SignIn
+    sessions: Sessions
     clock: Clock
     _asked_at: dict[str, datetime] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class Devices:
                 code="access-denied",
             )
         asking = Visit(address=visit.address, agent=request.agent)
-        return await self.sign_in.open(person, how="device", visit=asking, within=request.within)
+        return await self.sessions.open(person, how="device", visit=asking, within=request.within)
 
     async def _waiting(self, code: str) -> Record[DeviceRequest]:
         record = await self._get(read_user_code(code))

@@ -13,7 +13,9 @@ from clusterra.control.people.device import Devices
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import SYSTEM, Doer
 from clusterra.control.people.keys import Keys
+from clusterra.control.people.links import Links
 from clusterra.control.people.roster import Roster
+from clusterra.control.people.sessions import Sessions
 from clusterra.control.people.sign_in import SignIn
 from clusterra.control.people.tokens import Tokens
 from clusterra.control.people.uses import Uses
@@ -51,6 +53,8 @@ class People:
 
     directory: Directory = field(init=False)
     roster: Roster = field(init=False)
+    sessions: Sessions = field(init=False)
+    links: Links = field(init=False)
     sign_in: SignIn = field(init=False)
     devices: Devices = field(init=False)
     tokens: Tokens = field(init=False)
@@ -63,15 +67,17 @@ class People:
         clock = self.clock
         self.directory = directory = Directory(self.store, self.home)
         self.roster = Roster(directory=directory, clock=clock)
+        self.sessions = Sessions(directory=directory, sealer=self.sealer, clock=clock)
+        self.links = Links(directory=directory, sessions=self.sessions, clock=clock)
         self.sign_in = SignIn(
-            directory=directory,
             roster=self.roster,
+            sessions=self.sessions,
             sealer=self.sealer,
             clock=clock,
             provider=self.provider,
             rules=self.rules,
         )
-        self.devices = Devices(directory=directory, sign_in=self.sign_in, clock=clock)
+        self.devices = Devices(directory=directory, sessions=self.sessions, clock=clock)
         self.tokens = Tokens(directory=directory, clock=clock)
         self.keys = Keys(directory=directory, clock=clock)
         self.uses = Uses(directory=directory, clock=clock, workspace_of=self.clusters)
