@@ -34,7 +34,7 @@ METADATA = {
     *("node", "instance_id", "group", "action", "shape", "before", "after"),
     *("slurm_version", "api_version", "why", "unseen_seconds"),
     *("email", "address", "agent", "how", "role", "workspace", "by_rule", "login", "uid"),
-    *("left_live", "scopes", "expires_at", "cluster"),
+    *("left_live", "use", "scopes", "expires_at", "cluster"),
     *("used", "limit", "currency", "period"),
     *("id", "lost", "since", "until"),
 }

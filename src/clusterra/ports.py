@@ -281,8 +281,13 @@ class Provider(Protocol):
     name: str
     """What people call it: `Meridian SSO`."""
 
-    async def sign_in_url(self, *, state: str, nonce: str, verifier: str, redirect_uri: str) -> str:
-        """Return where to send the browser. Raises Unreachable if discovery fails."""
+    async def sign_in_url(
+        self, *, state: str, nonce: str, verifier: str, redirect_uri: str, another: bool = False
+    ) -> str:
+        """Return where to send the browser; with `another`, to choose another account there.
+
+        Raises Unreachable if discovery fails.
+        """
         ...
 
     async def redeem(self, code: str, *, verifier: str, nonce: str, redirect_uri: str) -> Claims:

@@ -38,7 +38,7 @@ from clusterra.core.clusters import Cluster
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Refused
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.fit import Largest
-from clusterra.core.people.person import Workspace
+from clusterra.core.people.person import Workspace, ledger_of
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Store
 from clusterra.settings import ClusterSettings, Settings, WorkspaceSettings
@@ -144,7 +144,7 @@ def make_plane(
             id: Checkpointer(cluster=id, store=store, archive=archive, signer=signer, clock=clock)
             for id in (
                 *(site.cluster.id for site in sites),
-                *(workspace.id for workspace in people.workspaces),
+                *(ledger_of(workspace.id) for workspace in people.workspaces),
             )
         },
         archive=archive,

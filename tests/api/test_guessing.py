@@ -8,6 +8,7 @@ import pytest
 from clusterra.api.app import make_app
 from clusterra.api.door import GUESSES
 from clusterra.core.events.event import EventQuery
+from clusterra.core.people.person import ledger_of
 from clusterra.settings import ServerSettings
 from tests.api.asgi import Answer, ask
 from tests.people import link_of, signed_in, somebody, token_of
@@ -75,9 +76,11 @@ def test_wrong_links_are_limited_and_do_not_fill_the_ledger(path: str) -> None:
             return (await ask(app, "POST", path, body, token="", address=address)).status
 
         assert [await tried("wrong") for _ in range(GUESSES)] == [401] * GUESSES
-        told = await plane.store.events(plane.people.home, EventQuery())
+        told = await plane.store.events(ledger_of(plane.people.home), EventQuery())
         assert [await tried("wrong") for _ in range(5)] == [429] * 5
-        assert len(await plane.store.events(plane.people.home, EventQuery())) == len(told)
+        assert len(await plane.store.events(ledger_of(plane.people.home), EventQuery())) == len(
+            told
+        )
         assert [each.type for each in told].count("user.login_failed") == GUESSES
         assert await tried(code, address="192.0.2.2") in (200, 303)
 
@@ -92,7 +95,7 @@ def test_refusals_that_are_claimed_to_come_from_a_provider_do_not_fill_the_ledge
         for _ in range(GUESSES + 5):
             last = await ask(app, "GET", "/auth/callback?error=access_denied", token="")
 
-        told = await plane.store.events(plane.people.home, EventQuery())
+        told = await plane.store.events(ledger_of(plane.people.home), EventQuery())
         assert [each.type for each in told].count("user.login_failed") == GUESSES
         assert last.status == 429
 

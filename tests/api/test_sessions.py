@@ -11,6 +11,7 @@ from clusterra.api.door import COOKIE
 from clusterra.core.access import ALL_SCOPES, Scope
 from clusterra.core.events.event import EventQuery
 from clusterra.core.people.credentials import ACCESS_FOR, SESSION_FOR, TWO_TABS
+from clusterra.core.people.person import ledger_of
 from clusterra.ports import Store
 from tests.api.asgi import Answer, ask
 from tests.people import link_of, signed_in, somebody, token_of
@@ -38,7 +39,7 @@ class Api:
         return await ask(self.app, "POST", "/v1/auth/link", {"code": code}, token="")
 
     async def told(self) -> list[str]:
-        events = await self.plane.store.events(self.plane.people.home, EventQuery())
+        events = await self.plane.store.events(ledger_of(self.plane.people.home), EventQuery())
         return [each.type for each in events]
 
 

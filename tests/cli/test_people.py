@@ -172,6 +172,16 @@ class TestRemoving:
         assert ("Nobody was removed." in told) != removed
 
 
+class TestLeaving:
+    def test_it_tells_that_ones_jobs_go_on(self, terminal: Terminal, api: FakeApi) -> None:
+        gone = Removed(person=a_person(), live_jobs=2)
+        api.routes["DELETE /v1/users/me/workspaces/lab"] = lambda _: gone
+
+        left = terminal("workspaces", "leave", "--yes")
+
+        assert left.stdout == "You are no longer in The Lab; 2 jobs of yours go on.\n"
+
+
 class TestWhichWorkspace:
     @pytest.fixture(autouse=True)
     def two(self, api: FakeApi) -> None:

@@ -65,6 +65,7 @@ def a_key(**known: Any) -> KeyView:
         "id": "key_1",
         "cluster": "clus1a2b",
         "name": "head",
+        "use": "collector",
         "created_at": NOON,
         "created_by": "user:ana@lab.example",
         "last_used_at": NOON,
@@ -195,9 +196,9 @@ class TestKeys:
         api.routes["GET keys"] = lambda _: KeyPage(keys=found, total=2)
 
         assert terminal("keys", "list").stdout.splitlines() == [
-            "  ID     NAME  MADE        BY               LAST USED",
-            "  key_1  head  2026-05-14  ana@lab.example  0 s ago",
-            "  key_2  –     2026-05-14  ana@lab.example  never",
+            "  ID     FOR        NAME  MADE        BY               LAST USED",
+            "  key_1  collector  head  2026-05-14  ana@lab.example  0 s ago",
+            "  key_2  collector  –     2026-05-14  ana@lab.example  never",
             "2 keys · end one: clusterra keys revoke key_1",
         ]
 
@@ -209,7 +210,7 @@ class TestKeys:
         assert result.stdout == "clk_1\n"
         assert "The key head (key_1) of the cluster clus1a2b is shown once." in result.stderr
         assert api.asked[-1].path == "/v1/clusters/clus1a2b/keys"
-        assert api.asked[-1].body == {"name": "head"}
+        assert api.asked[-1].body == {"name": "head", "use": "collector"}
         assert json.loads(terminal("keys", "create", "--json").stdout)["key"] == "clk_1"
 
     def test_a_revoked_one_is_named(self, terminal: Terminal, api: FakeApi) -> None:

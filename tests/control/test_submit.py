@@ -15,10 +15,10 @@ from clusterra.core.jobs.fit import Largest
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Login, Store
 from tests.builders import NOON
-from tests.world import World
+from tests.world import LAB, World
 
 ANA = Caller(user="ana")
-ANAS_K = hashlib.sha256(b"ana\nk").hexdigest()
+ANAS_K = hashlib.sha256(f"{LAB}\nana\nk".encode()).hexdigest()
 """The record of what ana submitted with the key `k`."""
 
 

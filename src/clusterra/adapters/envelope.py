@@ -62,7 +62,8 @@ def spell(draft: Draft, *, cluster: str, seq: int, recorded_at: datetime) -> byt
         _Envelope(
             specversion="1.0",
             id=draft.id,
-            source=f"/clusters/{cluster}",
+            # A ledger that is no cluster's says in its name what it is of.
+            source=f"/{cluster}" if "/" in cluster else f"/clusters/{cluster}",
             type=type,
             subject=draft.subject,
             time=draft.at,

@@ -43,6 +43,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_ME}/sessions": Deed.KEEP_TOKENS,
     f"DELETE {_ME}/sessions/{{session}}": Deed.KEEP_TOKENS,
     f"POST {_ME}/link": Deed.KEEP_TOKENS,
+    f"DELETE {_ME}/workspaces/{{workspace}}": Deed.LEAVE,
     # workspaces and who is in them
     "GET /v1/workspaces": Deed.KNOW_ONESELF,
     f"GET {_WORKSPACE}": Deed.SEE_PEOPLE,
@@ -50,7 +51,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_PEOPLE}": Deed.SEE_PEOPLE,
     f"POST {_PEOPLE}": Deed.MANAGE_PEOPLE,
     f"PATCH {_PEOPLE}/{{person}}": Deed.MANAGE_PEOPLE,
-    f"DELETE {_PEOPLE}/{{person}}": Deed.LEAVE,
+    f"DELETE {_PEOPLE}/{{person}}": Deed.MANAGE_PEOPLE,
     f"GET {_WORKSPACE}/events/export": Deed.TAKE_LEDGER,
     f"GET {_WORKSPACE}/events/checkpoints": Deed.TAKE_LEDGER,
     "GET /v1/audit": Deed.SEE_AUDIT,

@@ -82,6 +82,7 @@ def key_view(key: ClusterKey) -> KeyView:
         id=key.id,
         cluster=key.cluster,
         name=key.name,
+        use=key.use,
         created_at=key.created_at,
         created_by=key.created_by,
         last_used_at=key.last_used_at,

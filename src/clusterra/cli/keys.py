@@ -17,6 +17,7 @@ from clusterra.wire.people import KeyView
 
 COLUMNS = (
     Column("ID"),
+    Column("FOR"),
     Column("NAME", name=True),
     Column("MADE"),
     Column("BY", name=True),
@@ -53,15 +54,23 @@ def list_keys(session: Session, *, as_json: bool) -> None:
 @keys.command("create")
 @server_options
 @click.option("--name", default="", help="What it is for, or where.")
+@click.option(
+    "--for",
+    "use",
+    type=click.Choice(["collector", "agent"]),
+    default="collector",
+    show_default=True,
+    help="Who shows it.",
+)
 @json_option
 @pass_session
-def create_key(session: Session, *, name: str, as_json: bool) -> None:
+def create_key(session: Session, *, name: str, use: str, as_json: bool) -> None:
     """Make a key for the cluster. Only the key is on stdout:
 
     \b
       clusterra keys create --name head > collector.key
     """
-    made = session.client.people.create_key(session.cluster_id(), name)
+    made = session.client.people.create_key(session.cluster_id(), name, use)
     if as_json:
         session.say_answer()
         return
@@ -90,6 +99,7 @@ def revoke_key(session: Session, *, id: str, as_json: bool) -> None:
 def _row(key: KeyView, now: datetime) -> list[str | Cell]:
     return [
         key.id,
+        tame(key.use),
         key.name or Cell("–", faint=True),
         day(key.created_at),
         key.created_by.removeprefix("user:"),

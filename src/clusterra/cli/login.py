@@ -136,7 +136,8 @@ def portrait(me: Me, url: str, now: datetime) -> list[str]:
     until = f", until {moment(me.expires_at, now)}" if me.expires_at else ""
     lines = [f"{tame(me.email)}{name} · at {url}"]
     if me.login:
-        lines.append(f"  Linux user  {tame(me.login)} (uid {me.uid})")
+        number = "" if me.uid is None else f" (uid {me.uid})"
+        lines.append(f"  Linux user  {tame(me.login)}{number}")
     lines += [
         f"  workspaces  {' · '.join(_in(each) for each in me.workspaces) or 'none'}",
         f"  let in by   {by}{limited}{until}",
@@ -225,7 +226,8 @@ def _tell_signed_out(place: str, email: str, elsewhere: str | None) -> None:
 
 def _what_one_is(me: Me) -> str:
     places = " · ".join(_in(each) for each in me.workspaces) or "in no workspace yet"
-    return f"Linux user {tame(me.login)} ({me.uid}), {places}"
+    number = "" if me.uid is None else f" ({me.uid})"
+    return f"Linux user {tame(me.login)}{number}, {places}"
 
 
 def _in(workspace: WorkspaceView) -> str:

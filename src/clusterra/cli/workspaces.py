@@ -73,6 +73,25 @@ def set_workspace(
     say(f"{tame(changed.name)} ({changed.id}): {_seen(changed)}.")
 
 
+@workspaces.command("leave")
+@server_options
+@workspace_option
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@json_option
+@pass_session
+def leave_workspace(session: Session, *, yes: bool, as_json: bool) -> None:
+    """Leave a workspace. Your jobs there go on; what let you in there ends."""
+    workspace = session.the_workspace()
+    if not yes:
+        click.confirm(f"Leave {tame(workspace.name)}?", abort=True, err=True)
+    left = session.client.people.leave(workspace.id)
+    if as_json:
+        session.say_answer()
+        return
+    jobs = f"; {count(left.live_jobs, 'job')} of yours go on" if left.live_jobs else ""
+    say(f"You are no longer in {tame(workspace.name)}{jobs}.")
+
+
 def _row(workspace: WorkspaceView) -> list[str | Cell]:
     return [
         workspace.id,

@@ -126,8 +126,12 @@ class People:
     def keys(self, cluster: str) -> KeyPage:
         return self._ask(KeyPage, "GET", _at("clusters", cluster, "keys"))
 
-    def create_key(self, cluster: str, name: str) -> KeyMade:
-        return self._ask(KeyMade, "POST", _at("clusters", cluster, "keys"), CreateKey(name=name))
+    def leave(self, workspace: str) -> Removed:
+        return self._ask(Removed, "DELETE", _at("users", "me", "workspaces", workspace))
+
+    def create_key(self, cluster: str, name: str, use: str) -> KeyMade:
+        wanted = CreateKey(name=name, use=use)
+        return self._ask(KeyMade, "POST", _at("clusters", cluster, "keys"), wanted)
 
     def revoke_key(self, cluster: str, id: str) -> KeyView:
         return self._ask(KeyView, "DELETE", _at("clusters", cluster, "keys", id))

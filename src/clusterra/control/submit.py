@@ -96,7 +96,8 @@ class Submitter:
         if not key:
             record = Record(kind=SUBMISSION, id=intent.run_id, value=intent)
             return await self._act(record, await self._request(intent, compose))
-        id = hashlib.sha256(f"{caller.user}\n{key}".encode()).hexdigest()
+        named = f"{self.site.cluster.id}\n{caller.user}\n{key}"
+        id = hashlib.sha256(named.encode()).hexdigest()
         joined = self._under_way.get(id)
         if joined is None:
             task = asyncio.create_task(self._act_once(id, intent, compose))

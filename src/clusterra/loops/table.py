@@ -11,6 +11,7 @@ from clusterra.control.observe import Observer
 from clusterra.control.people.tidy import tidy
 from clusterra.control.seal import seal
 from clusterra.control.site import Site
+from clusterra.core.people.person import ledger_of
 from clusterra.loops.loop import Loop
 from clusterra.settings import SlurmSettings
 from clusterra.wiring import Plane
@@ -57,9 +58,8 @@ def loops(plane: Plane) -> list[Loop]:
             Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60),
         ]
     people = plane.people
-    made += [
-        loop for each in people.workspaces for loop in ledger_loops(plane, plane.ledgers[each.id])
-    ]
+    for workspace in people.workspaces:
+        made += ledger_loops(plane, plane.ledgers[ledger_of(workspace.id)])
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
     return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]

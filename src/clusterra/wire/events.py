@@ -18,7 +18,7 @@ class EventView:
     id: str
     """The same for everybody who sees the same fact; no ledger has it twice."""
     source: str
-    """`/clusters/{id}`."""
+    """Whose ledger it is in: `/clusters/{id}`, or `/workspaces/{id}` for what people do."""
     type: str
     """What happened: `job.started`."""
     subject: str

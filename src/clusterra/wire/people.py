@@ -176,6 +176,8 @@ class SessionPage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateKey:
     name: str = ""
+    use: str = "collector"
+    """Who shows it: `collector` or `agent`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +185,8 @@ class KeyView:
     id: str
     cluster: str
     name: str
+    use: str
+    """Who shows it: `collector` or `agent`."""
     created_at: datetime
     created_by: str
     last_used_at: datetime | None

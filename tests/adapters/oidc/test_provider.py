@@ -12,6 +12,7 @@ from aiohttp import web
 from clusterra.adapters.memory import ManualClock
 from clusterra.adapters.oidc.discovery import understand
 from clusterra.adapters.oidc.line import Line
+from clusterra.adapters.oidc.person import prompt_for_another
 from clusterra.core.errors import Invalid, Unreachable
 from clusterra.ports import Claims
 from tests.adapters.oidc.stage import (
@@ -55,6 +56,17 @@ def test_the_browser_is_sent_with_everything_that_binds_the_answer_to_it(evil: E
         "nonce": "the-nonce",
         "code_challenge_method": "S256",
     }
+
+
+def test_whoever_was_refused_may_choose_another_account(evil: Evil) -> None:
+    async def story() -> str:
+        async with provider_of(evil) as provider:
+            return await provider.sign_in_url(
+                state="s", nonce="n", verifier=VERIFIER, redirect_uri=BACK, another=True
+            )
+
+    assert parse_qs(urlsplit(asyncio.run(story())).query)["prompt"] == ["login"]
+    assert prompt_for_another("https://accounts.google.com") == "select_account"
 
 
 def test_a_stolen_code_is_worth_nothing_without_its_verifier(evil: Evil) -> None:

@@ -15,7 +15,7 @@ from clusterra.core.access import ALL_SCOPES, Role
 from clusterra.core.errors import Unauthenticated
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.people.credentials import Token
-from clusterra.core.people.person import Person, Workspace
+from clusterra.core.people.person import Person, Workspace, ledger_of
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Claims, Store
 from tests.builders import NOON
@@ -41,9 +41,12 @@ class MemoryProvider:
         self.coming: dict[str, Claims] = {}
         self._sent: list[tuple[str, str]] = []
 
-    async def sign_in_url(self, *, state: str, nonce: str, verifier: str, redirect_uri: str) -> str:
+    async def sign_in_url(
+        self, *, state: str, nonce: str, verifier: str, redirect_uri: str, another: bool = False
+    ) -> str:
         self._sent.append((verifier, nonce))
-        return f"{ISSUER}/authorize?{urlencode({'state': state, 'redirect_uri': redirect_uri})}"
+        asked = {"state": state, "redirect_uri": redirect_uri}
+        return f"{ISSUER}/authorize?{urlencode(asked | ({'prompt': 'login'} if another else {}))}"
 
     async def redeem(self, code: str, *, verifier: str, nonce: str, redirect_uri: str) -> Claims:
         if (verifier, nonce) not in self._sent or code not in self.coming:
@@ -117,7 +120,9 @@ class Server:
         return await self.sessions.open(person, how="link", visit=DESK, within=within)
 
     async def events(self, *types: str, ledger: str = HOME) -> list[Event]:
-        return list(await self.store.events(ledger, EventQuery(types=types, limit=10_000)))
+        return list(
+            await self.store.events(ledger_of(ledger), EventQuery(types=types, limit=10_000))
+        )
 
     async def told(self, *types: str, ledger: str = HOME) -> list[dict[str, Any]]:
         """Return what the events of a ledger say, with who did it."""

@@ -11,6 +11,7 @@ from clusterra.core.access import Role
 from clusterra.core.change import Kind, Record
 from clusterra.core.errors import ClusterraError, Conflict, NotFound
 from clusterra.core.people.credentials import TOKEN
+from clusterra.core.people.person import ledger_of
 from clusterra.ports import Store
 from tests.control.people.server import BIO, HOME, OWNER, Server
 
@@ -92,7 +93,7 @@ def test_a_change_that_was_refused_is_not_shown(store: Store) -> None:
     async def story() -> None:
         server = await Server(store).open()
         ana = await server.invited(ANA)
-        store.hold(HOME, ClusterraError("The ledger is held."))
+        store.hold(ledger_of(HOME), ClusterraError("The ledger is held."))
 
         with pytest.raises(ClusterraError):
             await server.token_of(ana)

@@ -8,7 +8,7 @@ import pytest
 from clusterra.core.access import Role
 from clusterra.core.errors import Invalid
 from clusterra.core.people.logins import FIRST_UID
-from clusterra.core.people.person import MEMBERSHIP, PERSON, WORKSPACE
+from clusterra.core.people.person import MEMBERSHIP, PERSON, WORKSPACE, ledger_of
 from clusterra.ports import Store
 from tests.control.people.server import BIO, CLUSTER, HOME, OWNER, OWNER_EMAIL, Server
 
@@ -34,13 +34,13 @@ def test_opening_again_and_from_many_sides_at_once_changes_nothing(store: Store)
     async def story() -> None:
         server = Server(store)
         await asyncio.gather(*(server.open() for _ in range(5)))
-        before = {ledger: await store.head(ledger) for ledger in (HOME, BIO)}
+        before = {each: await store.head(ledger_of(each)) for each in (HOME, BIO)}
         people = await store.list(PERSON)
 
         await server.open()
         reborn = await server.restarted()
 
-        assert {ledger: await store.head(ledger) for ledger in (HOME, BIO)} == before
+        assert {each: await store.head(ledger_of(each)) for each in (HOME, BIO)} == before
         assert await store.list(PERSON) == people
         assert reborn.people.operator == server.people.operator
         assert len(reborn.directory.keys_of(CLUSTER)) == 1

@@ -8,6 +8,7 @@ from clusterra.control.people.doing import SYSTEM, Doer
 from clusterra.core.access import ALL_SCOPES, Role
 from clusterra.core.errors import Unauthenticated
 from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.people.person import ledger_of
 from clusterra.ports import Store
 from tests.control.people.server import CLUSTER, DESK, HOME, Server
 
@@ -48,7 +49,7 @@ async def everything_happens(server: Server) -> None:
 def test_every_event_about_people_is_told_by_the_one_who_did_it(store: Store) -> None:
     async def story() -> None:
         server = await Server(store).open()
-        before = (await store.head(HOME)).size
+        before = (await store.head(ledger_of(HOME))).size
 
         await everything_happens(server)
 
@@ -67,7 +68,7 @@ def test_every_event_about_people_is_told_by_the_one_who_did_it(store: Store) ->
 def test_every_one_of_them_says_where_it_came_from(store: Store) -> None:
     async def story() -> None:
         server = await Server(store).open()
-        before = (await store.head(HOME)).size
+        before = (await store.head(ledger_of(HOME))).size
 
         await everything_happens(server)
 

@@ -18,6 +18,14 @@ _OWNED = "xms_edov"
 _GOOGLE = "https://accounts.google.com"
 
 
+def prompt_for_another(issuer: str) -> str:
+    """Return how a provider is asked to let somebody choose who they are there.
+
+    All know `login`, which asks them to sign in anew, but Google: that one shows its accounts.
+    """
+    return "select_account" if issuer == _GOOGLE else "login"
+
+
 def told_enough(claims: Mapping[str, Any], groups_claim: str) -> bool:
     """Say whether an ID token has all that we want to know of a person.
 

@@ -24,7 +24,7 @@ from clusterra.adapters.oidc.discovery import Discovery, discovery_address, unde
 from clusterra.adapters.oidc.id_token import Expected, UnknownKey, verify
 from clusterra.adapters.oidc.keys import KEPT, Keys
 from clusterra.adapters.oidc.line import Answer, Line
-from clusterra.adapters.oidc.person import person, told_enough
+from clusterra.adapters.oidc.person import person, prompt_for_another, told_enough
 from clusterra.core.errors import Unauthenticated, Unreachable
 from clusterra.ports import Claims, Clock
 
@@ -54,8 +54,11 @@ class OidcProvider:
         self._one_at_a_time = asyncio.Lock()
         self._discovered: tuple[datetime, Discovery] | None = None
 
-    async def sign_in_url(self, *, state: str, nonce: str, verifier: str, redirect_uri: str) -> str:
+    async def sign_in_url(
+        self, *, state: str, nonce: str, verifier: str, redirect_uri: str, another: bool = False
+    ) -> str:
         discovery = await self._discovery()
+        more = {"prompt": prompt_for_another(discovery.issuer)} if another else {}
         return str(
             prepare_grant_uri(
                 discovery.authorization,
@@ -67,6 +70,7 @@ class OidcProvider:
                 nonce=nonce,
                 code_challenge=create_s256_code_challenge(verifier),
                 code_challenge_method="S256",
+                **more,
             )
         )
 

@@ -5,7 +5,9 @@ from clusterra.api.pages.markup import html
 from clusterra.api.pages.parts import NOTHING, heading, paragraph, way
 
 
-def trouble(*, title: str, detail: str, hint: str, again: str = "") -> str:
+def trouble(
+    *, title: str, detail: str, hint: str, again: str = "", words: str = "Try again"
+) -> str:
     """`again` is the path of this server that may work the next time."""
     return door(
         title,
@@ -15,6 +17,6 @@ def trouble(*, title: str, detail: str, hint: str, again: str = "") -> str:
             detail=paragraph(detail),
             hint=paragraph(hint) if hint else NOTHING,
         ),
-        way("Try again", again) if again else NOTHING,
+        way(words, again) if again else NOTHING,
         way("Go to the start", "/", primary=False),
     )

@@ -21,6 +21,7 @@ from clusterra.core.access import Caller, Deed
 from clusterra.core.errors import Invalid
 from clusterra.core.events.access import may_read
 from clusterra.core.events.event import Event, EventQuery
+from clusterra.core.people.person import ledger_of
 from clusterra.wire.events import EventPage
 
 router = APIRouter(prefix="/v1/audit", tags=["people"], route_class=Guarded)
@@ -47,7 +48,7 @@ async def show_audit(
     for id in [workspace] if workspace else mine:
         caller = in_workspace(guest, plane, Deed.SEE_EVENTS, workspace=id)
         clusters = [site.cluster.id for site in plane.sites.values() if site.workspace == id]
-        ledgers[id] = partial(may_read, caller)
+        ledgers[ledger_of(id)] = partial(may_read, caller)
         ledgers |= dict.fromkeys(clusters, partial(_acts, caller, everything=bool(query.actor)))
     found = await audit(
         ledgers, replace(query, limit=limit), before=_read(cursor), store=plane.store

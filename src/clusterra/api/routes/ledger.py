@@ -14,6 +14,7 @@ from clusterra.api.admit import Guarded
 from clusterra.api.door import plane_of
 from clusterra.control.export import export
 from clusterra.core.events.checkpoint import read_note
+from clusterra.core.people.person import ledger_of
 from clusterra.wire.ledger import CheckpointPage, CheckpointView
 from clusterra.wiring import Plane
 
@@ -47,7 +48,7 @@ async def export_people(
     request: Request, workspace: str, after: After = 0, until: Until = None
 ) -> Response:
     """Return the ledger of a workspace's people, as lines that can be verified offline."""
-    return await _exported(plane_of(request), workspace, after, until)
+    return await _exported(plane_of(request), ledger_of(workspace), after, until)
 
 
 @router.get("/v1/clusters/{cluster}/events/checkpoints", response_model=CheckpointPage)
@@ -61,7 +62,7 @@ async def list_people_checkpoints(
     request: Request, workspace: str, limit: Newest = 100
 ) -> Response:
     """Return the newest checkpoints of a workspace's ledger and the key that signed them."""
-    return await _signed(plane_of(request), workspace, limit)
+    return await _signed(plane_of(request), ledger_of(workspace), limit)
 
 
 async def _exported(plane: Plane, id: str, after: int, until: int | None) -> Response:
@@ -77,7 +78,7 @@ async def _exported(plane: Plane, id: str, after: int, until: int | None) -> Res
         store=plane.store,
         archive=plane.archive,
     )
-    named = {"content-disposition": f'attachment; filename="{id}.ledger"'}
+    named = {"content-disposition": f'attachment; filename="{id.rpartition("/")[2]}.ledger"'}
     return StreamingResponse(lines, headers=named, media_type=TEXT)
 
 

@@ -31,6 +31,11 @@ HEADERS = {
 _TITLES = {401: "You are not signed in", 403: "You are not let in", 404: "There is no such page"}
 """What people would say; for the rest HTTP's own words will do."""
 
+_OF_THIS_ACCOUNT = frozenset(
+    {"not-invited", "email-of-another", "email-not-verified", "no-email", "email"}
+)
+"""Refusals that the same account would meet again."""
+
 FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
@@ -90,11 +95,15 @@ async def login(request: Request, to: str = "/") -> Response:
 
 
 @router.get("/auth/start")
-async def start(request: Request, to: str = "/") -> Response:
-    """Send the browser to the provider, with what binds it to this browser."""
+async def start(request: Request, to: str = "/", another: bool = False) -> Response:
+    """Send the browser to the provider, with what binds it to this browser.
+
+    Whoever was refused comes with `another`: the provider would otherwise send them back at
+    once, as the same person, to be refused again.
+    """
     redirect_uri = cookies.public_url(request) + auth.CALLBACK
     sign_in = plane_of(request).people.sign_in
-    away = await sign_in.begin(to=auth.safe_path(to), redirect_uri=redirect_uri)
+    away = await sign_in.begin(to=auth.safe_path(to), redirect_uri=redirect_uri, another=another)
     response = RedirectResponse(away.url, 303)
     cookies.remember_leaving(response, request, away)
     return response
@@ -260,5 +269,10 @@ def _page(text: str, *, status: int = 200, csp: str = pages.CSP) -> Response:
 def _trouble(error: ClusterraError) -> Response:
     status = problems.status_of(error)
     title = _TITLES.get(status) or HTTPStatus(status).phrase
-    page = pages.trouble(title=title, detail=error.detail, hint=error.hint, again="/login")
+    again, words = "/login", "Try again"
+    if error.code in _OF_THIS_ACCOUNT:
+        again, words = "/auth/start?another=true", "Use another account"
+    page = pages.trouble(
+        title=title, detail=error.detail, hint=error.hint, again=again, words=words
+    )
     return _page(page, status=status)

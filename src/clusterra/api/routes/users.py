@@ -10,8 +10,9 @@ from clusterra.api import body
 from clusterra.api.admit import Guarded, guest_of
 from clusterra.api.cookies import public_url
 from clusterra.api.door import plane_of
-from clusterra.api.guest import OPERATOR, Guest
+from clusterra.api.guest import OPERATOR, TOKEN, Guest
 from clusterra.api.openapi import takes
+from clusterra.api.routes.workspaces import removed
 from clusterra.api.views import session_view, token_view, workspace_view
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.core.access import Role, Scope
@@ -24,6 +25,7 @@ from clusterra.wire.people import (
     EditMe,
     LinkMade,
     Me,
+    Removed,
     SessionPage,
     SessionView,
     TokenMade,
@@ -83,13 +85,15 @@ async def create_token(request: Request) -> Response:
             hint=f"Say 1 to {MOST_DAYS}, or null for one that does not end.",
             at="days",
         )
-    now = plane.clock.now()
+    until = None if wanted.days is None else plane.clock.now() + timedelta(days=wanted.days)
+    if guest.by == TOKEN and guest.expires_at and (until is None or until > guest.expires_at):
+        until = guest.expires_at  # what a token makes does not outlive it
     secret, token = await plane.people.tokens.make(
         guest.person,
         name=wanted.name.strip()[:LONGEST_NAME],
         scopes=scopes,
         within=within,
-        until=None if wanted.days is None else now + timedelta(days=wanted.days),
+        until=until,
         by=guest.doer(Role.MEMBER),
     )
     return body.json(TokenMade(token=secret, info=token_view(token)), 201)
@@ -134,6 +138,12 @@ async def end_session(request: Request, session: str) -> Response:
         found, why="revoked", actor=guest.person.actor, visit=guest.visit
     )
     return body.json(session_view(found, current=found.id == guest.credential))
+
+
+@router.delete("/workspaces/{workspace}", response_model=Removed)
+async def leave(request: Request, workspace: str) -> Response:
+    """Leave a workspace. One's jobs go on; what let one in there ends."""
+    return await removed(request, workspace, guest_of(request).person.id)
 
 
 @router.post("/link", status_code=201, response_model=LinkMade)

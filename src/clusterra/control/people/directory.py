@@ -30,6 +30,7 @@ from clusterra.core.people.person import (
     Membership,
     Person,
     Workspace,
+    ledger_of,
     membership_id,
 )
 from clusterra.ports import Store
@@ -77,15 +78,16 @@ class Directory:
 
     async def commit(
         self,
-        ledger: str,
+        workspace: str,
         *,
         puts: Sequence[Record[Any]] = (),
         drops: Sequence[Record[Any]] = (),
         events: Sequence[Draft] = (),
     ) -> None:
-        """Write a change of people into the store, its events into a ledger, and then show it."""
+        """Write a change of people into the store, its events into a workspace's ledger, and show it."""
         try:
-            await self.store.commit(ledger, Change(puts=puts, drops=drops, events=events))
+            change = Change(puts=puts, drops=drops, events=events)
+            await self.store.commit(ledger_of(workspace), change)
         except Conflict:
             await self.load()
             raise

@@ -14,6 +14,7 @@ from clusterra.core.people.credentials import (
     KEY_PREFIX,
     KEYS_AT_ONCE,
     ClusterKey,
+    KeyUse,
     hash_of,
 )
 from clusterra.ports import Clock
@@ -27,27 +28,41 @@ class Keys:
     """Two who make one at once must not both find room for it."""
 
     async def make(
-        self, cluster: str, workspace: str, *, name: str, by: Doer
+        self,
+        cluster: str,
+        workspace: str,
+        *,
+        name: str,
+        by: Doer,
+        use: KeyUse = KeyUse.COLLECTOR,
     ) -> tuple[str, ClusterKey]:
         async with self._turn:
-            return await self._make(cluster, workspace, name, by)
+            return await self._make(cluster, workspace, name, use, by)
 
     async def _make(
-        self, cluster: str, workspace: str, name: str, by: Doer
+        self, cluster: str, workspace: str, name: str, use: KeyUse, by: Doer
     ) -> tuple[str, ClusterKey]:
-        live = self.directory.keys_of(cluster)
+        live = [each for each in self.directory.keys_of(cluster) if each.use is use]
         if len(live) >= KEYS_AT_ONCE:
             raise Conflict(
-                f"{cluster} has {len(live)} keys already, and {KEYS_AT_ONCE} at once is the most.",
+                f"The {use} of {cluster} has {len(live)} keys already, and {KEYS_AT_ONCE} at once"
+                " is the most.",
                 hint=f"Revoke the one no machine uses any more: clusterra keys revoke {live[0].id}",
                 code="too-many-keys",
             )
         secret = new_secret(KEY_PREFIX)
-        key = await self.keep(cluster, workspace, secret, name=name, by=by)
+        key = await self.keep(cluster, workspace, secret, name=name, by=by, use=use)
         return secret, key
 
     async def keep(
-        self, cluster: str, workspace: str, secret: str, *, name: str, by: Doer
+        self,
+        cluster: str,
+        workspace: str,
+        secret: str,
+        *,
+        name: str,
+        by: Doer,
+        use: KeyUse = KeyUse.COLLECTOR,
     ) -> ClusterKey:
         """Take note of a key that somebody has, and let whoever shows it in."""
         now = self.clock.now()
@@ -56,11 +71,17 @@ class Keys:
             cluster=cluster,
             hash=hash_of(secret),
             name=name,
+            use=use,
             created_at=now,
             created_by=by.name,
         )
         fact = facts.AdminKeyCreated(
-            id=key.id, name=name, cluster=cluster, address=by.visit.address, agent=by.visit.agent
+            id=key.id,
+            name=name,
+            cluster=cluster,
+            use=use,
+            address=by.visit.address,
+            agent=by.visit.agent,
         )
         await self.directory.commit(
             workspace,
@@ -78,7 +99,12 @@ class Keys:
                 code="key-not-found",
             )
         fact = facts.AdminKeyRevoked(
-            id=id, name=key.name, cluster=cluster, address=by.visit.address, agent=by.visit.agent
+            id=id,
+            name=key.name,
+            cluster=cluster,
+            use=key.use,
+            address=by.visit.address,
+            agent=by.visit.agent,
         )
         await self.directory.commit(
             workspace,

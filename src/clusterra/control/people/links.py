@@ -7,7 +7,7 @@ from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Visit
 from clusterra.control.people.drawn import new_secret
 from clusterra.control.people.sessions import Opened, Sessions
-from clusterra.core.change import Change, Record
+from clusterra.core.change import Record
 from clusterra.core.errors import ClusterraError, Conflict, Unauthenticated
 from clusterra.core.people.credentials import LINK, Link, hash_of
 from clusterra.core.people.person import Person
@@ -55,7 +55,7 @@ class Links:
     async def _drop(self, record: Record[Link]) -> None:
         """Drop a link at the version it was read at: of two who come at once, one is let in."""
         try:
-            await self.directory.store.commit(self.directory.home, Change(drops=[record]))
+            await self.directory.commit(self.directory.home, drops=[record])
         except Conflict:
             raise _link_used() from None
 

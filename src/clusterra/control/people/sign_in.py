@@ -40,11 +40,15 @@ class SignIn:
     provider: Provider | None = None
     rules: Sequence[Rules] = ()
 
-    async def begin(self, *, to: str, redirect_uri: str) -> Away:
+    async def begin(self, *, to: str, redirect_uri: str, another: bool = False) -> Away:
         provider = self._provider()
         state, nonce, verifier = new_secret(), new_secret(), new_secret()
         url = await provider.sign_in_url(
-            state=state, nonce=nonce, verifier=verifier, redirect_uri=redirect_uri
+            state=state,
+            nonce=nonce,
+            verifier=verifier,
+            redirect_uri=redirect_uri,
+            another=another,
         )
         kept = {"state": state, "nonce": nonce, "verifier": verifier, "to": to}
         return Away(

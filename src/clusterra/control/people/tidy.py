@@ -3,7 +3,7 @@
 from typing import Any
 
 from clusterra.control.people.people import People
-from clusterra.core.change import Change, Record
+from clusterra.core.change import Record
 from clusterra.core.people.credentials import DEVICE, LINK
 
 
@@ -12,7 +12,7 @@ async def tidy(people: People) -> bool:
     kept: list[Record[Any]] = [*await people.store.list(LINK), *await people.store.list(DEVICE)]
     over = [record for record in kept if record.value.expires_at <= now]
     if over:
-        await people.store.commit(people.home, Change(drops=over))
+        await directory.commit(people.home, drops=over)
     if sessions := directory.expired_sessions(now):
         await directory.commit(people.home, drops=sessions)
     return False

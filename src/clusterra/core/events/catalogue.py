@@ -435,6 +435,9 @@ class AdminTokenRevoked(TokenFact):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFact(AdminFact):
     cluster: str = ""
+    use: str = ""
+    """Who shows it: `collector` or `agent`."""
+
     address: str = ""
     agent: str = ""
 

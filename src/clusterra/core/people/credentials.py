@@ -7,6 +7,7 @@ is enough: there is no dictionary to try against it.
 import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from clusterra.core.access import ALL_SCOPES, Scope
 from clusterra.core.change import Kind
@@ -28,7 +29,7 @@ TWO_TABS = timedelta(seconds=10)
 at the same moment. Later, somebody else has it."""
 
 KEYS_AT_ONCE = 2
-"""Live keys of one cluster: the old and the new one, while machines change over."""
+"""Live keys of one cluster for one use: the old and the new one, while machines change over."""
 
 
 def hash_of(secret: str) -> str:
@@ -108,6 +109,14 @@ class DeviceRequest:
     denied: bool = False
 
 
+class KeyUse(StrEnum):
+    COLLECTOR = "collector"
+    """Brings what Slurm's hooks say."""
+
+    AGENT = "agent"
+    """Runs the machines of a cluster, and says what they do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterKey:
     """What a cluster's collector or agent shows."""
@@ -116,6 +125,7 @@ class ClusterKey:
     cluster: str
     hash: str
     name: str
+    use: KeyUse = KeyUse.COLLECTOR
     created_at: datetime
     created_by: str
     last_used_at: datetime | None = None

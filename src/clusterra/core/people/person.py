@@ -78,5 +78,10 @@ LAST_UID: Kind[int] = Kind("last-uid", int)
 """One record, `people`: the last number given."""
 
 
+def ledger_of(workspace: str) -> str:
+    """Return the name of the ledger of a workspace's people; no cluster's can be the same."""
+    return f"workspaces/{workspace}"
+
+
 def membership_id(workspace: str, person: str) -> str:
     return f"{workspace}/{person}"
