@@ -122,6 +122,29 @@ def test_who_signs_out_is_out_at_once_with_everything_they_had() -> None:
     asyncio.run(story())
 
 
+def test_a_browser_signs_out_also_after_its_access_token_has_run_out() -> None:
+    async def story() -> None:
+        api = Api()
+        session = await signed_in(api.plane, "eva")
+        api.world.clock.advance(ACCESS_FOR)
+
+        cookie = f"clusterra_session={session.access}; clusterra_refresh={session.refresh}"
+        answer = await ask(
+            api.app,
+            "POST",
+            "/v1/auth/logout",
+            token="",
+            cookie=cookie,
+            host="test",
+            origin="http://test",
+        )
+
+        assert answer.status == 200
+        assert (await api.refresh(session.refresh)).status == 401
+
+    asyncio.run(story())
+
+
 def test_access_ends_after_a_quarter_of_an_hour_and_a_refresh_token_is_no_access() -> None:
     async def story() -> None:
         api = Api()

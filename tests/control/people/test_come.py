@@ -1,6 +1,7 @@
 """Who comes from the provider: somebody invited, somebody by a rule, or nobody we let in."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,21 @@ def test_another_with_that_address_is_refused(store: Store) -> None:
             await come(server, claims(ANA, "subject-2"))
 
         assert refused.value.code == "email-of-another"
+
+    asyncio.run(story())
+
+
+def test_people_stay_themselves_when_the_server_is_given_another_provider() -> None:
+    async def story() -> None:
+        server = await Server().open()
+        ana = await server.invited(ANA)
+        await come(server, claims(ANA, "subject-1"))
+
+        elsewhere = replace(claims(ANA, "subject-9"), issuer="https://other.example")
+
+        assert (await come(server, elsewhere)).id == ana.id
+        with pytest.raises(Forbidden):
+            await come(server, replace(elsewhere, subject="subject-10"))
 
     asyncio.run(story())
 

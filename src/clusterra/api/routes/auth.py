@@ -14,9 +14,9 @@ from clusterra.api.limits import Failures
 from clusterra.api.openapi import takes
 from clusterra.control.people.device import INTERVAL
 from clusterra.control.people.doing import Visit
-from clusterra.control.people.sessions import Opened
+from clusterra.control.people.sessions import REFRESH, Opened
 from clusterra.core.errors import ClusterraError, Unauthenticated, Unreachable
-from clusterra.core.people.credentials import ACCESS_FOR, DEVICE_FOR, DeviceRequest
+from clusterra.core.people.credentials import ACCESS_FOR, DEVICE_FOR, DeviceRequest, Session
 from clusterra.wire.people import (
     AnswerTerminal,
     AskForTerminal,
@@ -135,17 +135,27 @@ async def logout(request: Request) -> Response:
 async def ended(request: Request) -> str:
     """End the session that was shown, if any; return where to sign out at the provider."""
     people = plane_of(request).people
-    try:
-        guest = guest_of(request)
-    except Unauthenticated:
-        return ""
-    session = people.directory.session(guest.credential)
-    if session is None:
+    session = _shown(request)
+    person = people.directory.person(session.person) if session else None
+    if session is None or person is None:
         return ""
     back_to = cookies.public_url(request) + "/signed-out"
     url = await people.sign_in.sign_out_url(session, back_to=back_to)
-    await people.sessions.end(session, why="", actor=guest.person.actor, visit=guest.visit)
+    await people.sessions.end(session, why="", actor=person.actor, visit=visit(request))
     return url
+
+
+def _shown(request: Request) -> Session | None:
+    """Return the session of a request; by its refresh token, if its access token has run out."""
+    people = plane_of(request).people
+    try:
+        return people.directory.session(guest_of(request).credential)
+    except Unauthenticated:
+        pass
+    try:
+        return people.sessions.session_of(cookies.sent(request, cookies.REFRESH), REFRESH)
+    except Unauthenticated:
+        return None
 
 
 # --- terminals

@@ -167,7 +167,10 @@ class Roster:
         person = self.directory.by_identity(identity)
         if person is None:
             person = self.directory.by_email(email)
-            if person is not None and person.identity not in (None, identity):
+            # Known by another issuer: this server has been given another provider since, whose
+            # word for the address counts now.
+            known = person.identity if person else None
+            if known is not None and known.issuer == identity.issuer:
                 raise Forbidden(
                     f"{email} belongs to somebody else at {claims.issuer}: the address was given"
                     " to another person there.",

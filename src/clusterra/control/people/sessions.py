@@ -121,9 +121,9 @@ class Sessions:
         record = self.directory.record(SESSION, session.id)
         await self._tell(person, fact, drops=[record], actor=actor, within=session.within)
 
-    def session_of(self, access: str) -> Session:
-        """Return whose access token this is; raise Unauthenticated if it lets nobody in."""
-        session = self.directory.session(self.sealer.opened(ACCESS, access)["sid"])
+    def session_of(self, token: str, kind: str = ACCESS) -> Session:
+        """Return whose token this is; raise Unauthenticated if it lets nobody in."""
+        session = self.directory.session(self.sealer.opened(kind, token)["sid"])
         if session is None:
             raise _ended()
         return session
