@@ -383,6 +383,6 @@ def read_token(path: Path) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise Invalid(
-            f"The admin token {path} cannot be read: {error.strerror}.",
+            f"The token of whoever runs the server, {path}, cannot be read: {error.strerror}.",
             hint="`clusterra up` and `clusterra serve` make it; start one of them.",
         ) from None

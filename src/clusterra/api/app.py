@@ -44,7 +44,7 @@ def make_app(plane: Plane) -> ASGIApp:
     app.state.limits = {}
     metrics = app.state.metrics
     inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
-    # Outermost what is asked most often, and needs no admin token.
+    # Outermost what is asked most often, and is let in by a key.
     return Internal(Door(inside, plane, metrics), plane, metrics)
 
 

@@ -1,7 +1,7 @@
 """What hooks, collectors and clouds send: in by thousands, answered when it is on disk.
 
 Plain ASGI, because nothing else here is asked as often. It authenticates by itself:
-a cluster's collector shows the key of its cluster, and no admin token. An unknown
+a cluster's collector shows a key of its cluster, and is nobody. An unknown
 cluster is said to be unknown before any key is looked at, since installers ask just that.
 
 Each item stands for itself: one that cannot be used is named in `results`, and the
