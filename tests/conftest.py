@@ -1,5 +1,6 @@
 """Fixtures every floor uses. A test that asks for a `store` runs on all of them."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,3 +24,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made = SqliteStore(tmp_path / "clusterra.db")
     yield made
     made.close()
+
+
+def pytest_configure() -> None:
+    """Have Ctrl-C mean something: a shell's background jobs are started with it ignored, and what
+    we start would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
