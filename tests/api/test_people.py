@@ -358,7 +358,7 @@ def test_who_is_removed_from_one_workspace_of_two_does_not_find_it_any_more() ->
         api = Api()
         await somebody(api.plane, "eva", workspace=OURS)
         eva = await api.token("eva", workspace=THEIRS)
-        await api.people.roster.remove(OURS, "eva@lab.example", by=SOMEBODY, live_jobs=0)
+        await api.people.roster.remove(OURS, "eva@lab.example", by=SOMEBODY)
 
         assert refused(await api("GET", JOBS, by=eva)) == (404, "cluster-not-found")
         assert refused(await api("GET", HERE, by=eva)) == (404, "workspace-not-found")

@@ -209,7 +209,7 @@ class Lands:
             case garbage:
                 return garbage
         if caller.shows.endswith("of the removed"):
-            await self.people.roster.remove(OURS, person.id, by=SOMEBODY, live_jobs=0)
+            await self.people.roster.remove(OURS, person.id, by=SOMEBODY)
         return secret
 
     async def access(self, person: Person, what: str) -> str:

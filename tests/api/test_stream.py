@@ -208,7 +208,7 @@ def test_a_stream_ends_as_soon_as_its_reader_is_removed_and_nobody_elses_does() 
             ledger.listen(STREAM, token=await token_of(ledger.plane, "ben")) as ben,
             ledger.listen(STREAM, token=await token_of(ledger.plane, "eve")) as eve,
         ):
-            await people.roster.remove(people.home, "ben@lab.example", by=SOMEBODY, live_jobs=0)
+            await people.roster.remove(people.home, "ben@lab.example", by=SOMEBODY)
             await ben.until(lambda: ben.ended)
             await ledger.commit(1)
             await eve.hear(1)

@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from clusterra.core.access import Role
+from clusterra.core.change import Change
 from clusterra.core.errors import Forbidden, Invalid
 from clusterra.core.people.person import Identity, Person
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Claims, Store
-from tests.control.people.server import BIO, HOME, ISSUER, OWNER, Server, claims
+from tests.builders import a_job
+from tests.control.people.server import BIO, CLUSTER, HOME, ISSUER, OWNER, Server, claims
 
 ANA = "ana@lab.example"
 RULES = (
@@ -80,7 +82,7 @@ def test_another_has_the_address_once_it_was_removed_and_invited_again() -> None
         server = await Server().open()
         await server.invited(ANA)
         await come(server, claims(ANA, "subject-1"))
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
         await server.invited(ANA)
 
         came = await come(server, claims(ANA, "subject-2"))
@@ -111,7 +113,7 @@ def test_who_was_removed_everywhere_is_refused_like_anybody() -> None:
         server = await Server().open()
         await server.invited(ANA)
         await come(server, claims(ANA))
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
 
         with pytest.raises(Forbidden) as refused:
             await come(server, claims(ANA))
@@ -189,6 +191,20 @@ def test_what_rules_gave_follows_the_groups_and_says_nothing_while_they_stay() -
         assert roles(server, ana) == {HOME: Role.VIEWER}
         [told] = await server.told("user.access.revoked", ledger=BIO)
         assert (told["by_rule"], told["email"]) == ("group bio-admins", ANA)
+
+    asyncio.run(story())
+
+
+def test_what_a_rule_takes_away_tells_of_the_jobs_that_go_on() -> None:
+    async def story() -> None:
+        server = await Server(rules=RULES).open()
+        ana = await come(server, claims(ANA, "subject-1", "bio"))
+        await server.store.commit(CLUSTER, Change(jobs=[a_job(1, user=ana.login)]))
+
+        await come(server, claims("ana@else.example", "subject-1", "bio"))
+
+        [revoked] = await server.told("user.access.revoked")
+        assert (revoked["by_rule"], revoked["left_live"]) == ("domain lab.example", 1)
 
     asyncio.run(story())
 

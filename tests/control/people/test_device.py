@@ -169,7 +169,7 @@ def test_a_terminal_that_was_let_in_by_somebody_removed_since_is_not() -> None:
         ana = await server.invited(ANA)
         await answered(server, made, ana)
 
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
 
         assert await refused(server, made.device_code) == "access-denied"
         assert server.directory.sessions_of(ana.id) == []

@@ -77,7 +77,7 @@ def test_what_another_process_ended_is_forgotten_when_all_is_read_anew(store: St
         _, token = await one.token_of(ana)
         opened = await one.signed_in(ana)
         two = await one.restarted()
-        await two.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await two.roster.remove(HOME, ANA, by=OWNER)
 
         await one.directory.load()
 
@@ -98,7 +98,7 @@ def test_a_change_that_was_refused_is_not_shown(store: Store) -> None:
         with pytest.raises(ClusterraError):
             await server.token_of(ana)
         with pytest.raises(ClusterraError):
-            await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+            await server.roster.remove(HOME, ANA, by=OWNER)
 
         assert server.directory.tokens_of(ana.id) == []
         assert server.directory.membership(HOME, ana.id) is not None

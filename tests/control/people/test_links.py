@@ -93,7 +93,7 @@ def test_a_link_of_somebody_who_was_removed_from_elsewhere_too_lets_nobody_in() 
     async def story() -> None:
         server = await Server().open()
         code = await link_of(server, within="")
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
 
         assert await not_let_in(server, code) == "link-used"
         with pytest.raises(Unauthenticated):

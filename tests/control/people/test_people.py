@@ -133,7 +133,7 @@ def test_somebody_of_no_workspace_any_more_is_told_of_at_home_whatever_its_name(
     async def story() -> None:
         server = await (await Server(store).open()).restarted()
         ana = await server.invited("ana@lab.example")
-        await server.roster.remove(HOME, ana.id, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ana.id, by=OWNER)
 
         await server.signed_in(ana)
         await server.token_of(ana)

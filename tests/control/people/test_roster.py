@@ -9,6 +9,7 @@ import pytest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.people.doing import Doer
 from clusterra.core.access import Role
+from clusterra.core.change import Change
 from clusterra.core.errors import (
     ClusterraError,
     Conflict,
@@ -17,11 +18,13 @@ from clusterra.core.errors import (
     NotFound,
     Unauthenticated,
 )
+from clusterra.core.jobs.job import JobState
 from clusterra.core.people.credentials import LINK
 from clusterra.core.people.logins import FIRST_UID
 from clusterra.core.people.person import LOGIN, PERSON, Person
 from clusterra.ports import Store
-from tests.control.people.server import ADMIN, BIO, DESK, HOME, OWNER, OWNER_EMAIL, Server
+from tests.builders import a_job
+from tests.control.people.server import ADMIN, BIO, CLUSTER, DESK, HOME, OWNER, OWNER_EMAIL, Server
 
 ANA = "ana@lab.example"
 
@@ -140,7 +143,7 @@ def test_an_admin_gives_and_takes_up_to_admin_and_nothing_of_an_owners() -> None
             server.roster.invite(HOME, "eve@lab.example", Role.OWNER, by=ADMIN),
             server.roster.change_role(HOME, ana.id, Role.OWNER, by=ADMIN),
             server.roster.change_role(HOME, OWNER_EMAIL, Role.MEMBER, by=ADMIN),
-            server.roster.remove(HOME, OWNER_EMAIL, by=ADMIN, live_jobs=0),
+            server.roster.remove(HOME, OWNER_EMAIL, by=ADMIN),
         ]
 
         for act in acts:
@@ -158,7 +161,7 @@ def test_anybody_may_leave_whatever_they_are() -> None:
         server = await Server().open()
         ana = await server.invited(ANA, Role.VIEWER)
 
-        await server.roster.remove(HOME, ANA, by=as_(ana, Role.VIEWER), live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=as_(ana, Role.VIEWER))
 
         assert await role_of(server, ana) is None
         [told] = await server.told("user.access.revoked")
@@ -172,7 +175,7 @@ def test_the_last_owner_stays_until_there_is_another() -> None:
         server = await Server().open()
         olga = server.people.operator
         for act in (
-            server.roster.remove(HOME, olga.id, by=OWNER, live_jobs=0),
+            server.roster.remove(HOME, olga.id, by=OWNER),
             server.roster.change_role(HOME, olga.id, Role.ADMIN, by=OWNER),
         ):
             with pytest.raises(Conflict) as refused:
@@ -180,7 +183,7 @@ def test_the_last_owner_stays_until_there_is_another() -> None:
             assert refused.value.code == "last-owner"
 
         await server.invited(ANA, Role.OWNER)
-        await server.roster.remove(HOME, olga.id, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, olga.id, by=OWNER)
 
         assert await role_of(server, olga) is None
         assert await role_of(server, olga, BIO) is Role.OWNER
@@ -194,7 +197,7 @@ def test_two_owners_who_remove_each_other_in_one_moment_leave_one(store: Store) 
         ana, olga = await server.invited(ANA, Role.OWNER), server.people.operator
 
         outcomes = await asyncio.gather(
-            server.roster.remove(HOME, olga.id, by=as_(ana, Role.OWNER), live_jobs=0),
+            server.roster.remove(HOME, olga.id, by=as_(ana, Role.OWNER)),
             server.roster.change_role(HOME, ana.id, Role.MEMBER, by=OWNER),
             return_exceptions=True,
         )
@@ -215,10 +218,16 @@ def test_who_is_removed_is_let_in_by_nothing_any_more_and_all_of_it_is_told(stor
         code = await server.links.make(
             ana, within=HOME, made_by="olga", until=server.clock.now() + timedelta(days=1)
         )
+        jobs = [a_job(n, user=ana.login, state=JobState.RUNNING) for n in (1, 2, 3)]
+        others = [
+            a_job(4, user=ana.login, state=JobState.COMPLETED),
+            a_job(5, user="bo", state=JobState.RUNNING),
+        ]
+        await store.commit(CLUSTER, Change(jobs=[*jobs, *others]))
         seen: list[int] = []
         server.directory.watch(lambda: seen.append(len(server.directory.sessions_of(ana.id))))
 
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=3)
+        assert await server.roster.remove(HOME, ANA, by=OWNER) == 3
 
         assert server.directory.token(token.hash) is None
         assert server.directory.session(opened.session.id) is None
@@ -250,7 +259,7 @@ def test_an_old_link_is_not_good_for_whoever_is_invited_under_that_address_later
         until = server.clock.now() + timedelta(days=1)
         code = await server.links.make(ana, within=HOME, made_by="olga", until=until)
 
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
         await server.invited(ANA)
 
         assert await server.store.list(LINK) == []
@@ -271,7 +280,7 @@ def test_who_is_in_two_workspaces_keeps_the_other_and_what_lets_them_in_there(st
         browser = await server.signed_in(ana)
         narrow = await server.signed_in(ana, within=HOME)
 
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
 
         assert await role_of(server, ana, BIO) is Role.ADMIN
         assert {each.id for each in server.directory.tokens_of(ana.id)} == {
@@ -299,11 +308,11 @@ def test_somebody_is_removed_even_while_their_token_is_used_and_session_refreshe
         outcomes = await asyncio.gather(
             server.people.uses.write(),
             server.sessions.refresh(opened.refresh, visit=DESK),
-            server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0),
+            server.roster.remove(HOME, ANA, by=OWNER),
             return_exceptions=True,
         )
 
-        assert isinstance(outcomes[2], Person)
+        assert outcomes[2] == 0
         assert server.directory.tokens_of(ana.id) == []
         assert server.directory.sessions_of(ana.id) == []
         reborn = await server.restarted()
@@ -317,7 +326,7 @@ def test_who_comes_back_is_the_same_person_with_the_same_user_and_number(store: 
     async def story() -> None:
         server = await Server(store).open()
         ana = await server.invited(ANA)
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
         reborn = await server.restarted()
 
         back = await reborn.invited(ANA, Role.VIEWER)
@@ -335,7 +344,7 @@ def test_a_name_and_a_number_are_never_given_to_another_not_even_after_a_restart
     async def story() -> None:
         server = await Server(store).open()
         ana = await server.invited(ANA)
-        await server.roster.remove(HOME, ANA, by=OWNER, live_jobs=0)
+        await server.roster.remove(HOME, ANA, by=OWNER)
         reborn = await server.restarted()
 
         other = await reborn.invited("ana@other.example")

@@ -43,7 +43,7 @@ async def everything_happens(server: Server) -> None:
     await people.uses.write()
     await people.tokens.revoke(ana, token.id, within="", by=by)
     await people.keys.revoke(CLUSTER, HOME, key.id, by=by)
-    await server.roster.remove(HOME, BO, by=by, live_jobs=0)
+    await server.roster.remove(HOME, BO, by=by)
 
 
 def test_every_event_about_people_is_told_by_the_one_who_did_it(store: Store) -> None:

@@ -16,7 +16,6 @@ from clusterra.control.people.doing import Doer, told
 from clusterra.core.access import ALL_SCOPES, OthersJobs, Role
 from clusterra.core.errors import Invalid
 from clusterra.core.events import catalogue as facts
-from clusterra.core.jobs.query import STATE_WORDS, Op, Query, Term
 from clusterra.core.people.person import WORKSPACE, Person
 from clusterra.core.quote import shown
 from clusterra.wire.people import (
@@ -162,22 +161,8 @@ async def removed(request: Request, workspace: str, person: str) -> Response:
     plane = plane_of(request)
     found, member = plane.people.roster.find(workspace, person)
     view = person_view(plane, found, member)
-    live = await _live_jobs(plane, workspace, found)
-    await plane.people.roster.remove(workspace, found.id, by=_doer(request), live_jobs=live)
+    live = await plane.people.roster.remove(workspace, found.id, by=_doer(request))
     return body.json(Removed(person=view, live_jobs=live))
-
-
-async def _live_jobs(plane: Plane, workspace: str, person: Person) -> int:
-    terms = (
-        Term(field="user", op=Op.IS, values=(person.login,)),
-        Term(field="state", op=Op.IS, values=STATE_WORDS["live"]),
-    )
-    counts = [
-        await plane.store.count(site.cluster.id, Query(terms=terms))
-        for site in plane.sites.values()
-        if site.workspace == workspace
-    ]
-    return sum(counts)
 
 
 def _doer(request: Request) -> Doer:

@@ -66,7 +66,7 @@ class People:
     def __post_init__(self) -> None:
         clock = self.clock
         self.directory = directory = Directory(self.store, self.home)
-        self.roster = Roster(directory=directory, clock=clock)
+        self.roster = Roster(directory=directory, clock=clock, clusters=self.clusters)
         self.sessions = Sessions(directory=directory, sealer=self.sealer, clock=clock)
         self.links = Links(directory=directory, sessions=self.sessions, clock=clock)
         self.sign_in = SignIn(

@@ -5,7 +5,7 @@ they are and as what, changes; both is told in the ledger of the workspace.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from clusterra.core.change import Record
 from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
+from clusterra.core.jobs.query import STATE_WORDS, Op, Query, Term
 from clusterra.core.people.email import read_email
 from clusterra.core.people.logins import check_login, names_for, next_uid
 from clusterra.core.people.person import (
@@ -41,6 +42,9 @@ from clusterra.ports import Claims, Clock
 class Roster:
     directory: Directory
     clock: Clock
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """The workspace of each cluster."""
+
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One change at a time: two owners who remove each other must not both find another left."""
 
@@ -89,15 +93,17 @@ class Roster:
                 await self._join(person, replace(here, role=role, by=by.name), by)
             return person
 
-    async def remove(self, workspace: str, who: str, *, by: Doer, live_jobs: int) -> Person:
-        """Take somebody out of a workspace, and what let them in there. Their jobs go on."""
+    async def remove(self, workspace: str, who: str, *, by: Doer) -> int:
+        """Take somebody out of a workspace, and what let them in there.
+
+        Returns how many of their jobs wait or run there: those go on.
+        """
         async with self._turn:
             person, here = self.find(workspace, who)
             if by.actor != person.actor:
                 _check_rank(by, here.role)
             self._check_not_last(here, "leave")
-            await self._leave(person, here, by, live_jobs=live_jobs)
-            return person
+            return await self._leave(person, here, by)
 
     def find(self, workspace: str, who: str) -> tuple[Person, Membership]:
         """Return somebody in a workspace, by id or e-mail."""
@@ -205,7 +211,7 @@ class Roster:
             return  # somebody decided this; a rule does not overrule them
         if grant is None:
             if here is not None:
-                await self._leave(person, here, rule, live_jobs=0)
+                await self._leave(person, here, rule)
         elif here is None or (here.role, here.by) != (grant.role, grant.by):
             member = Membership(**self._place(workspace, person, grant.role, grant.by))
             await self._join(person, member, rule)
@@ -243,9 +249,21 @@ class Roster:
             events=[self._told(fact, person, by)],
         )
 
-    async def _leave(self, person: Person, here: Membership, by: Doer, *, live_jobs: int) -> None:
+    async def _leave(self, person: Person, here: Membership, by: Doer) -> int:
+        live_jobs = await self._live_jobs(person, here.workspace)
         # Again, if a token was used or a session refreshed in this moment.
         await self.directory.again(partial(self._left, person, here, by, live_jobs))
+        return live_jobs
+
+    async def _live_jobs(self, person: Person, workspace: str) -> int:
+        theirs = Query(
+            terms=(
+                Term(field="user", op=Op.IS, values=(person.login,)),
+                Term(field="state", op=Op.IS, values=STATE_WORDS["live"]),
+            )
+        )
+        clusters = [each for each, its in self.clusters.items() if its == workspace]
+        return sum([await self.directory.store.count(each, theirs) for each in clusters])
 
     async def _left(self, person: Person, here: Membership, by: Doer, live_jobs: int) -> None:
         directory = self.directory
