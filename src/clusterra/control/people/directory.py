@@ -100,6 +100,20 @@ class Directory:
                 self._show(replace(put, version=put.version + 1))
         self._tell()
 
+    async def commit_to(
+        self,
+        workspaces: Sequence[str],
+        *,
+        puts: Sequence[Record[Any]] = (),
+        drops: Sequence[Record[Any]] = (),
+        events: Sequence[Draft] = (),
+    ) -> None:
+        """Write a change once, and its events into the ledger of each of these workspaces."""
+        first, *others = workspaces
+        await self.commit(first, puts=puts, drops=drops, events=events)
+        for other in others if events else ():
+            await self.commit(other, events=events)
+
     async def again(self, act: Callable[[], Awaitable[T]]) -> T:
         """Do what looks here and then commits; look again if somebody else was quicker."""
         for _ in range(TRIES - 1):
@@ -173,6 +187,12 @@ class Directory:
         if within:
             return self.membership(within, person) is not None
         return bool(self.workspaces_of(person))
+
+    def concerned(self, person: str, within: str = "") -> list[str]:
+        """Return which workspaces hear of what somebody does: the one they were let into, or all
+        of theirs; the server's own, of somebody who is nowhere."""
+        mine = [within] if within else [each.workspace for each in self.workspaces_of(person)]
+        return mine or [self.home]
 
     def owners(self, workspace: str) -> list[Membership]:
         return [each for each in self.members(workspace) if each.role is Role.OWNER]

@@ -95,7 +95,7 @@ class Sessions:
                 expires_at=now + SESSION_FOR,
             )
             record = self.directory.record(SESSION, session.id)
-            await self.directory.commit(self._ledger(person), puts=[replace(record, value=rotated)])
+            await self.directory.commit(self.directory.home, puts=[replace(record, value=rotated)])
             return self._opened(rotated, person)
         if generation == session.generation - 1 and now - session.rotated_at < TWO_TABS:
             return replace(self._opened(session, person), refresh="")
@@ -140,8 +140,8 @@ class Sessions:
         )
         subject = f"user/{person.email}" if person else "sign-in"
         draft = told(fact, actor=SYSTEM, subject=subject, at=self.clock.now())
-        for ledger in self._ledgers(person):
-            await self.directory.commit(ledger, events=[draft])
+        whose = self.directory.concerned(person.id if person else "")
+        await self.directory.commit_to(whose, events=[draft])
 
     def _opened(self, session: Session, person: Person) -> Opened:
         until = self.clock.now() + ACCESS_FOR
@@ -172,18 +172,8 @@ class Sessions:
             subject=f"user/{person.email}",
             at=self.clock.now(),
         )
-        first, *others = [within] if within else self._ledgers(person)
-        await self.directory.commit(first, puts=puts, drops=drops, events=[draft])
-        for ledger in others:
-            await self.directory.commit(ledger, events=[draft])
-
-    def _ledgers(self, person: Person | None) -> list[str]:
-        """Return the workspaces whom it concerns; the server's first one, if it is nobody's."""
-        mine = self.directory.workspaces_of(person.id) if person else []
-        return [each.workspace for each in mine] or [self.directory.home]
-
-    def _ledger(self, person: Person) -> str:
-        return self._ledgers(person)[0]
+        whose = self.directory.concerned(person.id, within)
+        await self.directory.commit_to(whose, puts=puts, drops=drops, events=[draft])
 
 
 def _ended() -> Unauthenticated:

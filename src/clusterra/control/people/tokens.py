@@ -79,18 +79,8 @@ class Tokens:
         drops: Sequence[Record[Token]] = (),
     ) -> None:
         draft = told(fact, actor=actor, subject=f"user/{person.email}", at=self.clock.now())
-        first, *others = reaches(self.directory, token)
-        await self.directory.commit(first, puts=puts, drops=drops, events=[draft])
-        for ledger in others:
-            await self.directory.commit(ledger, events=[draft])
-
-
-def reaches(directory: Directory, token: Token) -> list[str]:
-    """Return the workspaces that a token lets its person into."""
-    if token.within:
-        return [token.within]
-    mine = [each.workspace for each in directory.workspaces_of(token.person)]
-    return mine or [directory.home]
+        whose = self.directory.concerned(person.id, token.within)
+        await self.directory.commit_to(whose, puts=puts, drops=drops, events=[draft])
 
 
 def about(token: Token, person: Person, visit: Visit) -> dict[str, Any]:

@@ -5,13 +5,14 @@ that one was used for the first time is told soon.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Visit, told
-from clusterra.control.people.tokens import about, reaches
+from clusterra.control.people.tokens import about
 from clusterra.core.change import Kind
 from clusterra.core.errors import Conflict
 from clusterra.core.events import catalogue as facts
@@ -69,18 +70,14 @@ class Uses:
             return  # revoked meanwhile
         first = record.value.last_used_at is None
         puts = [replace(record, value=replace(record.value, last_used_at=use.at))]
-        ledger, *others = self._ledgers(use.what)
         events = [self._first(use)] if first else []
-        try:
-            await self.directory.commit(ledger, puts=puts, events=events)
-        except Conflict:
-            return  # revoked in this moment, or written by another process
-        for other in others if first else ():
-            await self.directory.commit(other, events=events)
+        # Revoked in this moment, or written by another process: then there is nothing to write.
+        with suppress(Conflict):
+            await self.directory.commit_to(self._whose(use.what), puts=puts, events=events)
 
-    def _ledgers(self, used: Token | ClusterKey) -> list[str]:
+    def _whose(self, used: Token | ClusterKey) -> list[str]:
         if isinstance(used, Token):
-            return reaches(self.directory, used)
+            return self.directory.concerned(used.person, used.within)
         return [self.workspace_of[used.cluster]]
 
     def _first(self, use: _Use) -> Draft:
@@ -95,6 +92,7 @@ class Uses:
                     id=key.id,
                     name=key.name,
                     cluster=key.cluster,
+                    use=key.use,
                     address=use.visit.address,
                     agent=use.visit.agent,
                 )
