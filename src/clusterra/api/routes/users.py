@@ -15,10 +15,10 @@ from clusterra.api.openapi import takes
 from clusterra.api.routes.workspaces import removed
 from clusterra.api.views import session_view, token_view, workspace_view
 from clusterra.control.people.directory import no_such_workspace
+from clusterra.control.people.edit import LONGEST_NAME, edit_person
 from clusterra.core.access import Role, Scope
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.core.people.credentials import LINK_FOR
-from clusterra.core.people.person import PERSON
 from clusterra.core.quote import shown
 from clusterra.wire.people import (
     CreateToken,
@@ -36,9 +36,6 @@ from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/users/me", tags=["people"], route_class=Guarded)
 
-LONGEST_NAME = 120
-LONGEST_VALUE = 2000
-MOST_PREFERENCES = 100
 MOST_DAYS = 3650
 
 
@@ -53,13 +50,12 @@ async def edit_me(request: Request) -> Response:
     """Change one's own name and preferences."""
     plane, guest = plane_of(request), guest_of(request)
     wanted = body.decode(await body.read(request), EditMe)
-    preferences = {**guest.person.preferences, **(wanted.preferences or {})}
-    preferences = {name: value for name, value in preferences.items() if value}
-    _check_size(wanted.name or "", preferences)
-    record = plane.people.directory.record(PERSON, guest.person.id)
-    name = record.value.name if wanted.name is None else wanted.name.strip()
-    person = replace(record.value, name=name, preferences=preferences)
-    await plane.people.directory.commit(plane.people.home, puts=[replace(record, value=person)])
+    person = await edit_person(
+        plane.people.directory,
+        guest.person.id,
+        name=wanted.name,
+        preferences=wanted.preferences or {},
+    )
     return body.json(_me(plane, replace(guest, person=person)))
 
 
@@ -212,23 +208,3 @@ def _within(wanted: str, plane: Plane, guest: Guest) -> str:
     if wanted and wanted not in guest.workspaces(plane.people):
         raise no_such_workspace(wanted)
     return wanted
-
-
-def _check_size(name: str, preferences: dict[str, str]) -> None:
-    if len(name) > LONGEST_NAME:
-        raise Invalid(
-            f"A name has at most {LONGEST_NAME} characters.", hint="Shorten it.", at="name"
-        )
-    if len(preferences) > MOST_PREFERENCES:
-        raise Invalid(
-            f"{len(preferences)} preferences are more than the {MOST_PREFERENCES} that are kept.",
-            hint="Take some away by setting them to an empty text.",
-            at="preferences",
-        )
-    for key, value in preferences.items():
-        if len(key) > LONGEST_NAME or len(value) > LONGEST_VALUE:
-            raise Invalid(
-                f"The preference {shown(key)} is too long.",
-                hint=f"A name has at most {LONGEST_NAME} characters, a value {LONGEST_VALUE}.",
-                at="preferences",
-            )

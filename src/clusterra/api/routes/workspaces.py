@@ -1,6 +1,5 @@
 """Workspaces over HTTP: what they allow, who is in them, as what."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from fastapi import APIRouter, Request
@@ -12,11 +11,11 @@ from clusterra.api.cookies import public_url
 from clusterra.api.door import plane_of
 from clusterra.api.openapi import takes
 from clusterra.api.views import person_view, workspace_view
-from clusterra.control.people.doing import Doer, told
+from clusterra.control.people import edit
+from clusterra.control.people.doing import Doer
 from clusterra.core.access import ALL_SCOPES, OthersJobs, Role
 from clusterra.core.errors import Invalid
-from clusterra.core.events import catalogue as facts
-from clusterra.core.people.person import WORKSPACE, Person
+from clusterra.core.people.person import Person
 from clusterra.core.quote import shown
 from clusterra.wire.people import (
     ChangePerson,
@@ -33,7 +32,6 @@ from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/workspaces", tags=["people"], route_class=Guarded)
 
-LONGEST_NAME = 120
 MOST_MINUTES = 7 * 24 * 60
 TOKEN_FOR = timedelta(days=90)
 
@@ -56,32 +54,17 @@ async def show_workspace(request: Request, workspace: str) -> Response:
 @router.patch("/{workspace}", response_model=WorkspaceView, openapi_extra=takes(EditWorkspace))
 async def edit_workspace(request: Request, workspace: str) -> Response:
     """Change what a workspace is called, and what its members see of each other's jobs."""
-    plane, caller = plane_of(request), caller_of(request)
+    plane = plane_of(request)
     wanted = body.decode(await body.read(request), EditWorkspace)
-    record = plane.people.directory.record(WORKSPACE, workspace)
-    name = (wanted.name if wanted.name is not None else record.value.name).strip()
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise Invalid(
-            f"A workspace's name has 1 to {LONGEST_NAME} characters.",
-            hint="Choose another.",
-            at="name",
-        )
-    others = _others_jobs(wanted.others_jobs or record.value.others_jobs)
-    changed = replace(record.value, name=name, others_jobs=others)
-    if changed != record.value:
-        fact = facts.AdminWorkspaceChanged(
-            id=workspace,
-            name=name,
-            address=guest_of(request).visit.address,
-            agent=guest_of(request).visit.agent,
-            before=f"{record.value.name}, others' jobs: {record.value.others_jobs}",
-            after=f"{name}, others' jobs: {others}",
-        )
-        draft = told(fact, actor=caller.actor, subject="workspace", at=plane.clock.now())
-        await plane.people.directory.commit(
-            workspace, puts=[replace(record, value=changed)], events=[draft]
-        )
-    return body.json(workspace_view(plane, workspace, caller.role))
+    await edit.edit_workspace(
+        plane.people.directory,
+        workspace,
+        name=wanted.name,
+        others_jobs=_others_jobs(wanted.others_jobs) if wanted.others_jobs else None,
+        by=_doer(request),
+        at=plane.clock.now(),
+    )
+    return body.json(workspace_view(plane, workspace, caller_of(request).role))
 
 
 @router.get("/{workspace}/people", response_model=PeoplePage)
