@@ -21,6 +21,7 @@ from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.memory_archive import MemoryArchive
 from clusterra.adapters.seal import SealKey, open_seal_key
+from clusterra.adapters.secret_file import secret_in
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
@@ -359,13 +360,8 @@ def _collector_key(each: ClusterSettings, state: Path) -> str:
     """Return what this cluster's collector shows; the first time, make it."""
     path = each.collector_key or state / "keys" / f"{each.id}.key"
     try:
-        if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside = path.with_name(f".{path.name}")
-            beside.touch(mode=0o600)
-            beside.write_text(secrets.token_urlsafe(32) + "\n")
-            beside.replace(path)
-        key = path.read_text().strip()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = secret_in(path, _new_key).decode().strip()
     except OSError as error:
         raise Invalid(
             f"The collector's key {path} cannot be read or made: {error.strerror}.",
@@ -376,6 +372,10 @@ def _collector_key(each: ClusterSettings, state: Path) -> str:
             f"The collector's key {path} is empty.", hint="Delete the file; a new one is made."
         )
     return key
+
+
+def _new_key() -> bytes:
+    return f"{secrets.token_urlsafe(32)}\n".encode()
 
 
 def read_token(path: Path) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from clusterra.adapters.secret_file import secret_in
 from clusterra.core.errors import Invalid
 from clusterra.core.events.checkpoint import Unreadable, read_secret, write_secret
 
@@ -23,9 +24,7 @@ class LedgerKey:
 def open_key(path: Path) -> LedgerKey:
     """Return the key in this file; make both if there is none."""
     try:
-        if not path.exists():
-            _make(path)
-        return LedgerKey(read_secret(path.read_text()))
+        return LedgerKey(read_secret(secret_in(path, _new).decode()))
     except (OSError, UnicodeDecodeError, Unreadable) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise Invalid(
@@ -35,13 +34,6 @@ def open_key(path: Path) -> LedgerKey:
         ) from None
 
 
-def _make(path: Path) -> None:
+def _new() -> bytes:
     seed = os.urandom(32)
-    beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(write_secret(NAME, seed, LedgerKey(seed).public) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    return f"{write_secret(NAME, seed, LedgerKey(seed).public)}\n".encode()

@@ -9,6 +9,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
+from clusterra.adapters.secret_file import secret_in
 from clusterra.core.errors import Invalid, Unauthenticated
 from clusterra.ports import Clock
 
@@ -59,14 +60,7 @@ class SealKey:
 def open_seal_key(path: Path) -> bytes:
     """Return the key in this file; make both if there is none."""
     try:
-        if not path.exists():
-            beside = path.with_name(f".{path.name}.new")
-            beside.unlink(missing_ok=True)
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(os.urandom(32))
-            beside.replace(path)
-        key = path.read_bytes()
+        key = secret_in(path, lambda: os.urandom(32))
     except OSError as error:
         raise Invalid(
             f"The key of sessions {path} cannot be read or made: {error.strerror}.",

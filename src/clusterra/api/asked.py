@@ -1,16 +1,14 @@
 """Which events a request asks for: parameters that the list and the stream share."""
 
-import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Annotated
 
-import msgspec
 from fastapi import Query, Request
 
+from clusterra.api import cursor
 from clusterra.api.door import plane_of
 from clusterra.core.errors import Invalid
 from clusterra.core.events.catalogue import CATALOGUE
@@ -97,23 +95,13 @@ class _Cursor:
 
 
 def write_cursor(after: int) -> str:
-    packed = msgspec.json.encode(_Cursor(after=after))
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    return cursor.pack(_Cursor(after=after))
 
 
 def read_cursor(text: str) -> int:
-    try:
-        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        after = msgspec.json.decode(packed, type=_Cursor).after
-    except (binascii.Error, ValueError, msgspec.DecodeError):
-        after = -1
+    after = cursor.unpack(text, _Cursor).after
     if not 0 <= after <= LARGEST:
-        raise Invalid(
-            "This cursor was not made here.",
-            hint="Start again without a cursor.",
-            at="cursor",
-            code="bad-cursor",
-        )
+        raise cursor.wrong("This cursor was not made here.")
     return after
 
 

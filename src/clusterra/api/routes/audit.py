@@ -1,16 +1,14 @@
 """Who did what, over HTTP: the ledgers of one's workspaces and their clusters together."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from clusterra.api import cursor as cursors
 from clusterra.api.admit import Guarded, guest_of, in_workspace
 from clusterra.api.asked import LARGEST, filters
 from clusterra.api.door import plane_of
@@ -18,7 +16,6 @@ from clusterra.api.event_page import event_page
 from clusterra.control.people.audit import Allowed, audit
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.core.access import Caller, Deed
-from clusterra.core.errors import Invalid
 from clusterra.core.events.access import may_read
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.people.person import ledger_of
@@ -53,7 +50,7 @@ async def show_audit(
     found = await audit(
         ledgers, replace(query, limit=limit), before=_read(cursor), store=plane.store
     )
-    return event_page(found.events, None if found.next is None else _write(found.next))
+    return event_page(found.events, None if found.next is None else cursors.pack(found.next))
 
 
 def _acts(caller: Caller, event: Event, *, everything: bool) -> bool:
@@ -63,23 +60,8 @@ def _acts(caller: Caller, event: Event, *, everything: bool) -> bool:
     return caller.admin or event.actor == caller.actor
 
 
-def _write(left: Mapping[str, int]) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(left)).decode().rstrip("=")
-
-
-def _read(cursor: str) -> Mapping[str, int]:
-    if not cursor:
-        return {}
-    try:
-        packed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        left = msgspec.json.decode(packed, type=dict[str, int])
-        if all(0 < number <= LARGEST for number in left.values()):
-            return left
-    except (binascii.Error, ValueError, msgspec.DecodeError):
-        pass
-    raise Invalid(
-        "This cursor was not made here.",
-        hint="Start again without a cursor.",
-        at="cursor",
-        code="bad-cursor",
-    )
+def _read(text: str) -> Mapping[str, int]:
+    left = cursors.unpack(text, dict[str, int]) if text else {}
+    if not all(0 < number <= LARGEST for number in left.values()):
+        raise cursors.wrong("This cursor was not made here.")
+    return left
