@@ -17,6 +17,7 @@ from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import Page, Query
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.core.scaling.edge import EdgeWorker, Failed
 
 T = TypeVar("T")
 
@@ -158,11 +159,85 @@ class Slurm(Protocol):
 
     async def requeue(self, id: int, *, user: str | None) -> None: ...
 
+    async def drain(self, node: str, reason: str) -> None:
+        """Let no new job start there. What runs there goes on. Done again, it stays drained."""
+        ...
+
+    async def resume(self, node: str) -> None:
+        """Let jobs start there again."""
+        ...
+
+    async def mark_down(self, node: str, reason: str) -> None:
+        """Take the node as lost: its jobs are queued again or fail, at once."""
+        ...
+
+    async def delete_node(self, node: str) -> None:
+        """Forget a node that registered by itself. Does nothing if there is none of that name.
+
+        Raises Refused if jobs run there, or if it is not such a node.
+        """
+        ...
+
     async def enroll(self, user: str, account: str) -> None:
         """Let `user` run jobs under `account`; does nothing if they may already."""
         ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerShape:
+    """What every worker of one name offers to jobs."""
+
+    name: str
+    arch: str
+    cpus: int
+    memory_mib: int
+    gpus: int = 0
+    gpu_model: str = ""
+    features: tuple[str, ...] = ()
+    on_demand: bool = False
+
+
+class Workers(Protocol):
+    """Where workers run: processes of this machine, pods of a Kubernetes.
+
+    A worker outlives whoever started it: another instance of the same adapter, on the same
+    machine or namespace, finds it again. Every method raises Unreachable when the place
+    could not be asked, and then has changed nothing it does not tell of later.
+    """
+
+    async def present(self) -> Sequence[EdgeWorker]:
+        """Return every worker there is, starting ones included, by name."""
+        ...
+
+    async def resize(
+        self,
+        shape: WorkerShape,
+        replicas: int,
+        *,
+        retire: Collection[str] = (),
+        protected: Collection[str] = (),
+    ) -> None:
+        """Make it so many of this shape. Returns when they are started, not when they are ready.
+
+        Fewer takes those in `retire` first, then those that are not ready, then the youngest;
+        never one in `protected`, even if more than `replicas` are left. Done again, it does
+        nothing.
+        """
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Stop one worker, and return when nothing of it is left. No such worker is fine."""
+        ...
+
+    async def failures(self) -> Sequence[Failed]:
+        """Return what did not come or went by itself since this was last asked."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of them without stopping any."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.control.edge import Edge
 from clusterra.control.link import Linked
 from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
@@ -59,7 +60,11 @@ class Site:
     largest: Largest | None = None
     """Where it is known; a job that fits on no such node is refused."""
 
+    scaled: bool = False
+    """Whether its workers are ours to start and stop, through an agent."""
+
     sky: Sky = field(default_factory=Sky)
+    edge: Edge = field(default_factory=Edge)
     enrolled: dict[str, datetime] = field(default_factory=dict)
     """People known to be enrolled, and since when, so that a second submission asks nobody."""
 

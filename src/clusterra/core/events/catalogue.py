@@ -239,6 +239,20 @@ class NodeSpotInterrupted(NodeFact):
     """What the cloud will do: terminate, stop, hibernate."""
 
 
+@event("node.misclassified")
+class NodeMisclassified(NodeFact):
+    """A machine is not what its class says, and does not become a node."""
+
+    instance_type: str = ""
+    expected: str = ""
+    """What its class says: cpu or gpu."""
+
+    actual: str = ""
+
+
+# --- the fleet
+
+
 @event("fleet.resized")
 class FleetResized(Fact):
     """Another number of workers is wanted, and why."""
@@ -247,6 +261,36 @@ class FleetResized(Fact):
     before: int
     after: int
     reason: str
+    version: int = 0
+    """Of the fleet that was decided on; events with the same one are one decision."""
+
+    rule: str = ""
+    """The policy's rule that decided."""
+
+    waiting_jobs: int = 0
+    """Jobs that waited for workers."""
+
+    workers: int = 0
+    """Workers there were, of all shapes, those that were starting included."""
+
+    warming: int = 0
+    usd_per_hour_micros: int | None = None
+    """What the whole fleet costs after it, in millionths of a dollar; None if a price is unknown."""
+
+    refused: tuple[str, ...] = ()
+    """What else was considered, and why not."""
+
+
+@event("fleet.shortage")
+class FleetShortage(Fact):
+    """Workers of a shape were asked for and did not come; it is left alone for a while."""
+
+    shape: str
+    why: str
+    failures: int = 1
+    """How many times in a row."""
+
+    until: datetime | None = None
 
 
 # --- clusters
@@ -288,16 +332,19 @@ class ClusterConnected(Fact):
 
 @event("cluster.unreachable")
 class ClusterUnreachable(Fact):
-    """Slurm has not answered for a while; nothing is concluded about its jobs."""
+    """Slurm, or the agent, has not been heard for a while; nothing is concluded from that."""
 
     why: str
+    part: str = "slurm"
+    """Who is not heard: `slurm`, or the `agent` that looks after the workers."""
 
 
 @event("cluster.recovered")
 class ClusterRecovered(Fact):
-    """Slurm answers again; what happened meanwhile follows, from its accounting."""
+    """Slurm, or the agent, is heard again; what happened meanwhile follows."""
 
     unseen_seconds: int
+    part: str = "slurm"
 
 
 @event("cluster.notice")
@@ -465,6 +512,28 @@ class AdminWorkspaceChanged(AdminFact):
     agent: str = ""
     before: str = ""
     after: str = ""
+
+
+@event("admin.cluster.added")
+class AdminClusterAdded(AdminFact):
+    """A cluster was registered."""
+
+    slurm: str = ""
+    """Address of its slurmrestd."""
+
+
+@event("admin.cluster.removed")
+class AdminClusterRemoved(AdminFact):
+    """A cluster is no longer looked after; its ledger is kept."""
+
+
+@event("admin.policy.changed")
+class AdminPolicyChanged(AdminFact):
+    """How a cluster's fleet may grow and shrink was changed."""
+
+    cluster: str = ""
+    changed: tuple[str, ...] = ()
+    """Each as `name: before → after`."""
 
 
 @event("admin.webhook.created")
