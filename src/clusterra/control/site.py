@@ -1,15 +1,18 @@
 """One cluster and everything needed to act on it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from clusterra.control.edge import Edge
 from clusterra.control.link import Linked
+from clusterra.control.planned import NOT_PLANNED, Planned
 from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
+from clusterra.core.scaling.policy import Policy
+from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Sight, Unseen
 from clusterra.ports import Logins, Logs, Slurm
 
@@ -60,9 +63,14 @@ class Site:
     largest: Largest | None = None
     """Where it is known; a job that fits on no such node is refused."""
 
-    scaled: bool = False
-    """Whether its workers are ours to start and stop, through an agent."""
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    """The workers there can be, where they are ours to start and stop through an agent. Empty
+    where they are not."""
 
+    policy: Policy = field(default_factory=Policy)
+    """How its fleet grows and shrinks until an admin says otherwise."""
+
+    planned: Sight[Planned] = NOT_PLANNED
     sky: Sky = field(default_factory=Sky)
     edge: Edge = field(default_factory=Edge)
     enrolled: dict[str, datetime] = field(default_factory=dict)

@@ -30,26 +30,35 @@ class JobInfo(msgspec.Struct, frozen=True, gc=False):
     array_task_id: Amount = None
     array_task_string: str = ""
     comment: str = ""
+    cpus_per_task: Amount = None
     current_working_directory: str = ""
     dependency: str = ""
     eligible_time: Amount = None
     end_time: Amount = None
+    excluded_nodes: str = ""
     exit_code: ExitCode = ExitCode()
     features: str = ""
     job_state: list[str] = []
+    licenses: str = ""
+    max_nodes: Amount = None
     name: str = ""
     nodes: str = ""
     partition: str = ""
     priority: Amount = None
     qos: str = ""
+    required_nodes: str = ""
     restart_cnt: int = 0
+    resv_name: str = ""
+    shared: list[str] = []
     standard_error: str = ""
     standard_output: str = ""
     start_time: Amount = None
+    state_description: str = ""
     state_reason: str = ""
     stderr_expanded: str = ""
     stdout_expanded: str = ""
     submit_time: Amount = None
+    tasks: Amount = None
     time_limit: Amount = None
     tres_alloc_str: str = ""
     tres_req_str: str = ""
@@ -65,6 +74,7 @@ class Resources(NamedTuple):
     nodes: int = 0
     memory_mib: int = 0
     gpus: int = 0
+    gpu_model: str = ""
 
 
 def job(info: JobInfo) -> Job:
@@ -73,7 +83,7 @@ def job(info: JobInfo) -> Job:
     # A job cancelled while it waited also has a start time, but never a node.
     waits, ended = state is JobState.PENDING, state.ended
     started = bool(info.nodes) if ended else not waits
-    cpus, nodes_wanted, memory_mib, gpus = tres(
+    cpus, nodes_wanted, memory_mib, gpus, gpu_model = tres(
         info.tres_alloc_str if started else info.tres_req_str
     )
     stdout, stderr = _outputs(info, array, task)
@@ -87,6 +97,7 @@ def job(info: JobInfo) -> Job:
         "state": state,
         "flags": flags,
         "reason": "" if info.state_reason == "None" else info.state_reason,
+        "reason_said": info.state_description if waits else "",
         "name": info.name,
         "user": info.user_name,
         "account": info.account,
@@ -97,9 +108,19 @@ def job(info: JobInfo) -> Job:
         "nodes_wanted": nodes_wanted,
         "memory_mib": memory_mib,
         "gpus": gpus,
+        "gpu_model": gpu_model,
+        "tasks": whole(info.tasks) or 0,
+        "cpus_per_task": whole(info.cpus_per_task) or 0,
+        "nodes_most": whole(info.max_nodes) or 0,
+        # Slurm's "shares with: none".
+        "exclusive": "none" in info.shared,
         "time_limit_minutes": whole(info.time_limit),
         "features": info.features,
         "dependency": info.dependency,
+        "reservation": info.resv_name,
+        "licenses": info.licenses,
+        "nodes_required": info.required_nodes,
+        "nodes_excluded": info.excluded_nodes,
         "nodes": info.nodes,
         "eligible_at": moment(info.eligible_time),
         "expected_at": moment(info.start_time) if waits else None,
@@ -181,15 +202,17 @@ _COUNT = re.compile(r"\d+")
 def tres(text: str) -> Resources:
     """Read `cpu=2,mem=200M,node=1,gres/gpu=1`."""
     counts = dict(pair.split("=", 1) for pair in text.split(",") if "=" in pair)
-    if "gres/gpu" in counts:
-        gpus = _count(counts["gres/gpu"])
-    else:
-        gpus = sum(_count(n) for kind, n in counts.items() if kind.startswith("gres/gpu:"))
+    by_model = {
+        kind.removeprefix("gres/gpu:"): _count(number)
+        for kind, number in counts.items()
+        if kind.startswith("gres/gpu:")
+    }
     return Resources(
         cpus=_count(counts.get("cpu", "")),
         nodes=_count(counts.get("node", "")),
         memory_mib=_memory(counts.get("mem", "0")),
-        gpus=gpus,
+        gpus=_count(counts.get("gres/gpu", "")) or sum(by_model.values()),
+        gpu_model=next(iter(by_model), ""),
     )
 
 

@@ -49,6 +49,9 @@ class Job:
     reason: str = ""
     """Slurm's code for why it waits or how it ended; empty where Slurm says None."""
 
+    reason_said: str = ""
+    """What Slurm adds to the code in words, where it does."""
+
     name: str = ""
     user: str = ""
     account: str = ""
@@ -62,11 +65,30 @@ class Job:
     """Over all its nodes, as asked for, or as allocated once it runs."""
 
     gpus: int = 0
+    gpu_model: str = ""
+    """The model it asks for by name; empty takes any."""
+
+    tasks: int = 0
+    cpus_per_task: int = 0
+    nodes_most: int = 0
+    """The most nodes it may be spread over; 0 is no limit of its own."""
+
+    exclusive: bool = False
+    """Shares its nodes with nobody."""
+
     time_limit_minutes: int | None = None
     """None is no limit."""
 
     features: str = ""
+    """The constraint, as Slurm writes it: `arm64&large`."""
+
     dependency: str = ""
+    reservation: str = ""
+    licenses: str = ""
+    nodes_required: str = ""
+    nodes_excluded: str = ""
+    """Slurm's host lists of nodes it insists on, and of those it avoids."""
+
     nodes: str = ""
     """Slurm's host list of the nodes it runs or ran on."""
 

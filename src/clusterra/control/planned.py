@@ -1,0 +1,28 @@
+"""The last thing that was decided about a fleet, and from what: what "why" and screens quote."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clusterra.core.scaling.demand import Demand
+from clusterra.core.scaling.fleet import Fleet, Worker
+from clusterra.core.scaling.plan import Plan
+from clusterra.core.scaling.policy import Policy
+from clusterra.core.scaling.shapes import Shape
+from clusterra.core.seen import Unseen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    demand: Demand
+    workers: Sequence[Worker]
+    """As they were when it was decided."""
+
+    fleet: Fleet
+    """As it was committed."""
+
+    plan: Plan
+    policy: Policy
+    shapes: Mapping[str, Shape]
+
+
+NOT_PLANNED = Unseen("The fleet has not been planned yet.")
