@@ -17,6 +17,7 @@ from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import Page, Query
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
 from clusterra.core.scaling.edge import EdgeWorker, Failed
 
 T = TypeVar("T")
@@ -145,6 +146,23 @@ class Slurm(Protocol):
 
     async def partitions(self) -> Sequence[Partition]: ...
 
+    async def partition_rules(self) -> Sequence[PartitionRules]:
+        """Return what each partition lets in."""
+        ...
+
+    async def reservations(self) -> Sequence[Reservation]:
+        """Return the reservations that have not ended."""
+        ...
+
+    async def licences(self) -> Sequence[Licence]: ...
+
+    async def limits(self, *, user: str, account: str) -> Limits:
+        """Return the limits that this person's jobs in this account are under, and all of QOS.
+
+        Expensive on the far side where there are many people: ask when somebody wants to know.
+        """
+        ...
+
     async def submit(self, request: JobRequest, *, user: str) -> Accepted:
         """Hand the job over once.
 
@@ -233,6 +251,10 @@ class Workers(Protocol):
 
     async def failures(self) -> Sequence[Failed]:
         """Return what did not come or went by itself since this was last asked."""
+        ...
+
+    def watch(self, told: Callable[[], None]) -> None:
+        """Call `told` on the event loop whenever a worker has come, become ready or gone."""
         ...
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ import uvloop
 
 from clusterra.api.app import make_app
 from clusterra.core.errors import Refused
-from clusterra.loops.table import loops
+from clusterra.loops.running import Running
 from clusterra.settings import Settings
 from clusterra.wiring import assembled
 
@@ -63,19 +63,18 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=LAST_REQUESTS,
         )
-        server = _Server(config, before_stop=plane.hub.close)
+        server = _Server(config, before_stop=plane.hush)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, server.ask_to_stop)
-        running = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops(plane)]
+        running = Running(plane)
+        running.start()
         # What is there now stays; looking through it for garbage again and again kept every
         # request waiting that came in those 90 ms.
         gc.freeze()
         try:
             await server.serve(sockets=[listening])
         finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await running.stop()
 
 
 class _Server(uvicorn.Server):

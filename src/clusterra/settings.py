@@ -198,6 +198,10 @@ class ClusterSettings:
     """File with the key that this cluster's agent shows; made if it is missing.
     `keys/<id>.agent.key` in the state directory if left out."""
 
+    slurm_key: Path | None = None
+    """File with the key that Slurm's daemons know each other by (`slurm.key`). Given, it is sent to
+    this cluster's agent, for workers that do not have it."""
+
     scaling: ScalingSettings | None = None
     embedded: EmbeddedSettings | None = None
 

@@ -3,7 +3,7 @@
 import getpass
 import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from clusterra.adapters import shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.ledger_key import LedgerKey, open_key
@@ -22,12 +23,15 @@ from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.memory_archive import MemoryArchive
 from clusterra.adapters.seal import SealKey, open_seal_key
 from clusterra.adapters.secret_file import secret_in
+from clusterra.adapters.slurm_absent import AbsentSlurm
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
 from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.connect import Connect
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
+from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.link import Linked
 from clusterra.control.people.people import People
 from clusterra.control.record import Recorder
@@ -35,19 +39,27 @@ from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.core.access import Role
 from clusterra.core.budget import Budget
-from clusterra.core.clusters import Cluster
+from clusterra.core.clusters import REGISTERED, Cluster, Registered
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Refused
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.fit import Largest
+from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.core.people.person import Workspace, ledger_of
 from clusterra.core.people.rules import Rules
-from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Store
-from clusterra.settings import ClusterSettings, Settings, WorkspaceSettings
+from clusterra.core.scaling.policy import Policy
+from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Slurm, Store
+from clusterra.settings import ClusterSettings, ScalingSettings, Settings, WorkspaceSettings
 
 log = structlog.get_logger()
 
 WORKSPACE = "clusterra"
 """The one there is when the settings name none."""
+
+NO_SLURM = "No slurmrestd was named for this cluster."
+
+
+async def _nothing(_: str) -> None:
+    pass
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,12 +75,26 @@ class Plane:
     hub: Hub
     ledgers: dict[str, Checkpointer]
     archive: Archive
+    signer: Signer
     people: People
     token: str
     """Of whoever runs the server."""
 
-    keys: Mapping[str, str] = field(default_factory=dict)
-    """Of each cluster, the key that its collector finds in a file beside the server."""
+    make_site: Callable[[Registered], Site]
+    """Makes a registered cluster ready to be looked after. Raises Invalid."""
+
+    heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
+    connect: Connect = field(init=False)
+    begin: Callable[[Site], None] = lambda _: None
+    """Start what goes on about a cluster without being asked; `end` ends it."""
+
+    end: Callable[[str], Awaitable[None]] = _nothing
+
+    keys: Sequence[FileKey] = ()
+    """Those that collectors and agents of this machine find in files beside the server."""
+
+    def __post_init__(self) -> None:
+        self.connect = Connect(ground=self, people=self.people, clock=self.clock)
 
     @property
     def is_open(self) -> bool:
@@ -76,7 +102,78 @@ class Plane:
 
     async def open(self) -> None:
         """Read who there is, before anybody is let in."""
+        await self.bring_back()
         await self.people.open(self.keys)
+
+    async def bring_back(self) -> None:
+        """Look after the clusters that were registered before this start."""
+        for record in await self.store.list(REGISTERED):
+            if record.id not in self.sites:
+                try:
+                    self.add(self.make_site(record.value), record.value.workspace)
+                except Invalid as error:
+                    log.error("cluster.left_out", cluster=record.id, why=error.detail)
+
+    def hush(self) -> None:
+        """Let go of everybody who listens or waits: the server is about to stop."""
+        self.hub.close()
+        for site in self.sites.values():
+            site.edge.close()
+
+    def add(self, site: Site, workspace: str) -> None:
+        """Give a cluster all that every cluster has."""
+        id, store, clock = site.cluster.id, self.store, self.clock
+        site.workspace = self.people.clusters[id] = workspace
+        site.recorder.actor_of = self.people.directory.actor_of
+        self.sites[id] = site
+        self.submitters[id] = Submitter(
+            site=site,
+            store=store,
+            clock=clock,
+            new_run_id=lambda: uuid7(clock.now(), os.urandom(10)),
+            uid_of=self.people.directory.uid_of,
+        )
+        self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
+        self.heartbeats[id] = Heartbeats(site=site, clock=clock)
+        self.add_ledger(id)
+
+    def add_ledger(self, id: str) -> None:
+        self.ledgers[id] = Checkpointer(
+            cluster=id,
+            store=self.store,
+            archive=self.archive,
+            signer=self.signer,
+            clock=self.clock,
+        )
+
+    async def look_after(self, site: Site, workspace: str) -> None:
+        self.add(site, workspace)
+        await self.ledgers[site.cluster.id].open()
+        self.begin(site)
+
+    async def let_go(self, cluster: str) -> None:
+        site = self.sites.pop(cluster)
+        site.edge.close()
+        await self.end(cluster)
+        await self.submitters.pop(cluster).settle()
+        await _signed(self.ledgers.pop(cluster))
+        await site.slurm.close()
+        for known in (self.inboxes, self.heartbeats, self.people.clusters):
+            known.pop(cluster)
+
+    def keep_jwt_key(self, cluster: str, key: bytes) -> None:
+        path = _jwt_key(self.settings, cluster)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            secret_in(path, lambda: key)
+        except OSError as error:
+            raise Refused(
+                f"Slurm's key cannot be kept in {path}: {error.strerror}.",
+                hint="Mend the permissions of the server's state directory.",
+            ) from None
+
+    def forget_jwt_key(self, cluster: str) -> None:
+        _jwt_key(self.settings, cluster).unlink(missing_ok=True)
 
     def site(self, id: str) -> Site:
         try:
@@ -100,7 +197,7 @@ def make_plane(
     clock: Clock,
     sites: list[Site],
     token: str,
-    keys: Mapping[str, str] | None = None,
+    keys: Sequence[FileKey] = (),
     archive: Archive | None = None,
     signer: Signer | None = None,
     sealer: Sealer | None = None,
@@ -117,42 +214,27 @@ def make_plane(
         sealer=sealer or SealKey(os.urandom(32), clock=clock),
         provider=provider,
     )
-    for site in sites:
-        site.workspace = people.clusters[site.cluster.id]
-        site.recorder.actor_of = people.directory.actor_of
-
-    def new_run_id() -> str:
-        return uuid7(clock.now(), os.urandom(10))
-
-    return Plane(
+    plane = Plane(
         settings=settings,
         store=store,
         clock=clock,
-        sites={site.cluster.id: site for site in sites},
-        submitters={
-            site.cluster.id: Submitter(
-                site=site,
-                store=store,
-                clock=clock,
-                new_run_id=new_run_id,
-                uid_of=people.directory.uid_of,
-            )
-            for site in sites
-        },
-        inboxes={site.cluster.id: Inbox(site=site, store=store, clock=clock) for site in sites},
+        sites={},
+        submitters={},
+        inboxes={},
         hub=Hub(store),
-        ledgers={
-            id: Checkpointer(cluster=id, store=store, archive=archive, signer=signer, clock=clock)
-            for id in (
-                *(site.cluster.id for site in sites),
-                *(ledger_of(workspace.id) for workspace in people.workspaces),
-            )
-        },
+        ledgers={},
         archive=archive,
+        signer=signer,
         people=people,
         token=token,
-        keys=keys or {},
+        keys=keys,
+        make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
+    for site in sites:
+        plane.add(site, people.clusters[site.cluster.id])
+    for workspace in people.workspaces:
+        plane.add_ledger(ledger_of(workspace.id))
+    return plane
 
 
 def _people(
@@ -219,7 +301,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         clock=clock,
         sites=sites,
         token=read_token(settings.server.token or state / "token"),
-        keys={each.id: _collector_key(each, state) for each in settings.clusters},
+        keys=[key for each in settings.clusters for key in _file_keys(each, state)],
         archive=LocalArchive(settings.ledger.archive or state / "ledger"),
         signer=open_key(settings.ledger.key or state / "ledger.key"),
         sealer=SealKey(
@@ -228,6 +310,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         provider=_provider(settings, clock),
     )
     try:
+        await plane.bring_back()
         for id, ledger in plane.ledgers.items():
             await ledger.open()
             if ledger.why_held:
@@ -246,7 +329,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
             await plane.people.provider.close()
         for ledger in plane.ledgers.values():
             await _signed(ledger)
-        for site in sites:
+        for site in plane.sites.values():
             await site.slurm.close()
         store.close()
 
@@ -318,14 +401,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
     user = each.user or getpass.getuser()
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),
-        slurm=SlurmRest(
-            each.slurm,
-            _read_key(each.jwt_key),
-            service_user=each.service_user,
-            timeout_seconds=settings.slurm.timeout_seconds,
-            connections=settings.slurm.connections,
-            clock=clock,
-        ),
+        slurm=_slurm(each, settings, clock),
         logins=LocalLogins(embedded.root, single_user=user if embedded.single_user else "")
         if embedded
         else RemoteLogins(each.home),
@@ -335,10 +411,66 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         linked=Linked(cluster=each.id, store=store, clock=clock),
         budget=Budget(settings.slurm.max_calls_per_minute),
         account=each.account,
+        slurm_key=_read_slurm_key(each.slurm_key),
+        shapes=shape_table.shapes(each.scaling) if each.scaling else {},
+        policy=shape_table.policy(each.scaling) if each.scaling else Policy(),
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
         if embedded and embedded.largest_cpus
         else None,
     )
+
+
+def _registered_site(
+    cluster: Registered, settings: Settings, *, store: Store, clock: Clock
+) -> Site:
+    """Make the site of a cluster that was added; one whose Slurm cannot be asked is there too."""
+    key = _jwt_key(settings, cluster.id)
+    why = "" if cluster.slurm_url else NO_SLURM
+    if not why and not os.access(key, os.R_OK):
+        why = f"The key of its Slurm, {key}, is gone."
+    each = ClusterSettings(
+        id=cluster.id,
+        name=cluster.name,
+        slurm="" if why else cluster.slurm_url,
+        jwt_key=key,
+        scaling=ScalingSettings(region=cluster.region) if cluster.region else ScalingSettings(),
+    )
+    site = _site(each, settings, store=store, clock=clock)
+    if why:
+        site.slurm, site.sky.why_not = AbsentSlurm(why), why
+        site.edge.lose_sight(why)
+    return site
+
+
+def _slurm(each: ClusterSettings, settings: Settings, clock: Clock) -> Slurm:
+    if not each.slurm:
+        return AbsentSlurm(NO_SLURM)
+    return SlurmRest(
+        each.slurm,
+        _read_key(each.jwt_key),
+        service_user=each.service_user,
+        timeout_seconds=settings.slurm.timeout_seconds,
+        connections=settings.slurm.connections,
+        clock=clock,
+    )
+
+
+def _jwt_key(settings: Settings, cluster: str) -> Path:
+    """Return where the key of a registered cluster's Slurm is kept."""
+    return settings.server.state / "keys" / f"{cluster}.jwt.key"
+
+
+def _read_slurm_key(path: Path | None) -> bytes:
+    if path is None:
+        return b""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Invalid(
+            f"Slurm's own key {path} cannot be read: {error.strerror}.",
+            hint="Copy slurm.key from the slurmctld host, readable for this user only, or leave"
+            " clusters.slurm_key out.",
+        ) from None
 
 
 def make_recorder(cluster: str, *, store: Store, clock: Clock, logs: Logs) -> Recorder:
@@ -356,20 +488,28 @@ def _read_key(path: Path) -> bytes:
         ) from None
 
 
-def _collector_key(each: ClusterSettings, state: Path) -> str:
-    """Return what this cluster's collector shows; the first time, make it."""
-    path = each.collector_key or state / "keys" / f"{each.id}.key"
+def _file_keys(each: ClusterSettings, state: Path) -> Iterator[FileKey]:
+    """Return what this cluster's collector and agent show; the first time, make it."""
+    keys = state / "keys"
+    path = each.collector_key or keys / f"{each.id}.key"
+    yield FileKey(cluster=each.id, use=KeyUse.COLLECTOR, secret=_file_key(path, KeyUse.COLLECTOR))
+    if each.scaling is not None:
+        path = each.agent_key or keys / f"{each.id}.agent.key"
+        yield FileKey(cluster=each.id, use=KeyUse.AGENT, secret=_file_key(path, KeyUse.AGENT))
+
+
+def _file_key(path: Path, use: KeyUse) -> str:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         key = secret_in(path, _new_key).decode().strip()
     except OSError as error:
         raise Invalid(
-            f"The collector's key {path} cannot be read or made: {error.strerror}.",
-            hint="Mend its permissions, or name another file with clusters.collector_key.",
+            f"The {use}'s key {path} cannot be read or made: {error.strerror}.",
+            hint=f"Mend its permissions, or name another file with clusters.{use}_key.",
         ) from None
     if not key:
         raise Invalid(
-            f"The collector's key {path} is empty.", hint="Delete the file; a new one is made."
+            f"The {use}'s key {path} is empty.", hint="Delete the file; a new one is made."
         )
     return key
 

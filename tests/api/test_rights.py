@@ -47,6 +47,7 @@ OTHERWISE = {
     "GET /auth/callback": 404,
     "POST /v1/auth/device/token": 400,  # nobody has let it in yet
     "POST /v1/clusters/{cluster}/jobs/{job_id}/requeue": 409,  # it waits
+    "PATCH /v1/clusters/{cluster}/fleet/policy": 422,  # its workers are not ours to start
 }
 """What somebody who is let in is answered, where it is not what they asked for."""
 

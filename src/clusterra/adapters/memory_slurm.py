@@ -25,6 +25,7 @@ from clusterra.core.errors import (
 from clusterra.core.jobs import comment
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.core.limits import Holder, Licence, Limits, PartitionRules, Reservation
 from clusterra.ports import Clock
 
 OPERATORS = frozenset({None, "root"})
@@ -54,6 +55,11 @@ class MemorySlurm:
         self.breaks_after: int | None = None
         """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
+        self.rules: Sequence[PartitionRules] = ()
+        self.reserved: Sequence[Reservation] = ()
+        self.licensed: Sequence[Licence] = ()
+        self.limited = Limits()
+        """What holds jobs back: nothing, until a test says so."""
 
     # What a test does to it.
 
@@ -71,6 +77,11 @@ class MemorySlurm:
     def forget(self, id: int) -> None:
         """Drop an ended job, as slurmctld does after a while; accounting keeps it."""
         del self._live[id]
+
+    def join(self, node: Node) -> None:
+        """Have a node register, or register anew as it is now."""
+        others = [each for each in self._nodes if each.name != node.name]
+        self._nodes = sorted([*others, node], key=lambda each: each.name)
 
     def restart(self) -> None:
         self._booted_at = self._clock.now()
@@ -117,6 +128,35 @@ class MemorySlurm:
     async def partitions(self) -> Sequence[Partition]:
         self._ask("partitions")
         return list(self._partitions)
+
+    async def partition_rules(self) -> Sequence[PartitionRules]:
+        self._ask("partition_rules")
+        told = {each.name: each for each in self.rules}
+        return [
+            told.get(each.name)
+            or PartitionRules(name=each.name, state=each.state, max_minutes=each.max_minutes)
+            for each in self._partitions
+        ]
+
+    async def reservations(self) -> Sequence[Reservation]:
+        self._ask("reservations")
+        return list(self.reserved)
+
+    async def licences(self) -> Sequence[Licence]:
+        self._ask("licences")
+        return list(self.licensed)
+
+    async def limits(self, *, user: str, account: str) -> Limits:
+        self._ask("limits")
+        return Limits(
+            rows=tuple(
+                each
+                for each in self.limited.rows
+                if each.rule.holder is Holder.QOS
+                or (each.user in ("", user) and self.limited.under(account, each.of))
+            ),
+            parents=self.limited.parents,
+        )
 
     async def submit(self, request: JobRequest, *, user: str) -> Accepted:
         self._ask("submit")
@@ -168,6 +208,30 @@ class MemorySlurm:
             exit_code=None,
             signal=None,
         )
+
+    async def drain(self, node: str, reason: str) -> None:
+        self._ask("drain")
+        there = self._node(node)
+        flags = tuple(dict.fromkeys((*there.flags, "DRAIN")))
+        self.join(replace(there, flags=flags, reason=reason))
+
+    async def resume(self, node: str) -> None:
+        self._ask("resume")
+        there = self._node(node)
+        flags = tuple(flag for flag in there.flags if flag != "DRAIN")
+        self.join(replace(there, flags=flags, reason=""))
+
+    async def mark_down(self, node: str, reason: str) -> None:
+        self._ask("mark_down")
+        self.join(replace(self._node(node), state="DOWN", reason=reason))
+        for job in self._on(node):
+            await self.requeue(job.id, user=None)
+
+    async def delete_node(self, node: str) -> None:
+        self._ask("delete_node")
+        if self._on(node):
+            raise Refused(f"Jobs run on the node {node}.", code="node-busy")
+        self._nodes = [each for each in self._nodes if each.name != node]
 
     async def enroll(self, user: str, account: str) -> None:
         self._ask("enroll")
@@ -224,6 +288,19 @@ class MemorySlurm:
             run_id=run_id,
             comment=note,
         )
+
+    def _node(self, name: str) -> Node:
+        for node in self._nodes:
+            if node.name == name:
+                return node
+        raise NotFound(f"There is no node {name}.", code="node-not-found")
+
+    def _on(self, node: str) -> list[Job]:
+        return [
+            job
+            for job in self._live.values()
+            if job.nodes == node and job.state in (JobState.RUNNING, JobState.SUSPENDED)
+        ]
 
     def _owned(self, id: int, user: str | None) -> Job:
         job = self._live.get(id)

@@ -18,6 +18,7 @@ from clusterra.api.routes import (
     auth,
     clusters,
     events,
+    fleet,
     jobs,
     keys,
     ledger,
@@ -34,7 +35,20 @@ from clusterra.wire.events import TooOldProblem
 from clusterra.wire.problem import Problem
 from clusterra.wiring import Plane
 
-ROUTES = (clusters, jobs, events, ledger, keys, auth, users, workspaces, audit, server, pages)
+ROUTES = (
+    clusters,
+    fleet,
+    jobs,
+    events,
+    ledger,
+    keys,
+    auth,
+    users,
+    workspaces,
+    audit,
+    server,
+    pages,
+)
 
 
 def make_app(plane: Plane) -> ASGIApp:

@@ -13,6 +13,7 @@ from clusterra.core.access import TABLE, Deed, Who
 _CLUSTER = "/v1/clusters/{cluster}"
 _JOBS = f"{_CLUSTER}/jobs"
 _EVENTS = f"{_CLUSTER}/events"
+_FLEET = f"{_CLUSTER}/fleet"
 _ME = "/v1/users/me"
 _WORKSPACE = "/v1/workspaces/{workspace}"
 _PEOPLE = f"{_WORKSPACE}/people"
@@ -63,6 +64,11 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_CLUSTER}/keys": Deed.KEEP_KEYS,
     f"POST {_CLUSTER}/keys": Deed.KEEP_KEYS,
     f"DELETE {_CLUSTER}/keys/{{key}}": Deed.KEEP_KEYS,
+    # the fleet
+    f"GET {_FLEET}": Deed.SEE_CLUSTER,
+    f"GET {_FLEET}/decisions": Deed.SEE_CLUSTER,
+    f"GET {_FLEET}/policy": Deed.SEE_CLUSTER,
+    f"PATCH {_FLEET}/policy": Deed.SET_POLICY,
     # jobs
     f"GET {_JOBS}": Deed.SEE_JOBS,
     f"POST {_JOBS}/submit": Deed.SUBMIT,

@@ -5,7 +5,7 @@ Each method is one request. `answer` keeps the latest body byte for byte, so tha
 
 Jobs are what most commands are about; the shapes of other nouns are imported by the
 calls that answer with them (those of clusters, nodes and partitions take 6 ms to make).
-Those about people are in `people.py`.
+Those about people are in `people.py`, those about the fleet in `fleet.py`.
 """
 
 import os
@@ -34,6 +34,7 @@ from clusterra.wire.jobs import (
 )
 
 if TYPE_CHECKING:
+    from clusterra.client.fleet import Fleet
     from clusterra.client.people import People
     from clusterra.wire.clusters import ClusterPage, ClusterView, NodePage, PartitionPage
     from clusterra.wire.events import EventPage
@@ -80,6 +81,13 @@ class Client:
         from clusterra.client.people import People
 
         return People(self._call)
+
+    @property
+    def fleet(self) -> "Fleet":
+        """What there is to ask about the workers of a cluster."""
+        from clusterra.client.fleet import Fleet
+
+        return Fleet(self._call)
 
     def clusters(self) -> "ClusterPage":
         from clusterra.wire.clusters import ClusterPage

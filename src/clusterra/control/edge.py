@@ -12,6 +12,7 @@ from datetime import datetime
 
 from clusterra.core.scaling.edge import EdgeReport, Offering
 from clusterra.core.scaling.fleet import Fleet
+from clusterra.core.scaling.shapes import Purchase
 from clusterra.core.seen import Seen, Sight, Unseen
 
 NOT_HEARD = Unseen("No agent has been heard since the server was started.")
@@ -27,6 +28,9 @@ class Wanted:
     protected: frozenset[str]
     """Nodes with jobs on them."""
 
+    purchase: Purchase = Purchase.ON_DEMAND
+    """How machines are to be bought."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Edge:
@@ -40,6 +44,9 @@ class Edge:
     heard: Callable[[], None] = lambda: None
     """Have the fleet planned now, because an agent said something new."""
 
+    closed: bool = False
+    """The server is about to stop, or the cluster to go: nobody waits any more."""
+
     _waiting: "set[asyncio.Future[None]]" = field(default_factory=set)
 
     def want(self, wanted: Wanted, at: datetime) -> None:
@@ -50,6 +57,11 @@ class Edge:
     def lose_sight(self, why: str) -> None:
         """Tell agents nothing until there is something to tell again."""
         self.wanted = Unseen(why)
+
+    def close(self) -> None:
+        """Answer whoever waits, and let nobody wait again."""
+        self.closed = True
+        self._tell()
 
     async def changed(self, seconds: float) -> None:
         """Return when something else is wanted, or after so long."""

@@ -18,12 +18,11 @@ from heapq import heappop, heappush, nsmallest
 from itertools import islice
 from typing import TypeVar
 
+from clusterra.control.nodes import NodeWatch
 from clusterra.control.site import Site
-from clusterra.core.change import Change, Kind, Record
-from clusterra.core.clusters import Node, SlurmInfo
+from clusterra.core.clusters import SlurmInfo
 from clusterra.core.errors import Unreachable
 from clusterra.core.events.derive import ripe, ripens_at
-from clusterra.core.events.nodes import Known, derive_nodes
 from clusterra.core.jobs.job import HALF_READ, Job, JobState
 from clusterra.core.jobs.marks import ended, fresh, gone, plain_state, wants_full_list
 from clusterra.core.seen import Seen
@@ -46,8 +45,6 @@ NODES_EVERY = timedelta(seconds=5)
 PARTITIONS_EVERY = timedelta(seconds=60)
 ACCOUNTED_AT_ONCE = 100
 
-KNOWN: Kind[Known | None] = Kind("nodes", Known | None)
-
 
 @dataclass(slots=True, kw_only=True)
 class Observer:
@@ -68,8 +65,10 @@ class Observer:
 
     _ripening: list[tuple[datetime, int]] = field(default_factory=list)
     """A heap of when time alone will make something true of which job."""
-    _known: Record[Known | None] | None = None
-    """The nodes as the ledger has told of them."""
+    nodes: NodeWatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nodes = NodeWatch(site=self.site, store=self.store, clock=self.clock)
 
     async def look(self) -> bool:
         """Look once; say whether anything is going on that is worth looking again soon."""
@@ -272,23 +271,12 @@ class Observer:
         sky, slurm, now = self.site.sky, self.site.slurm, self.clock.now()
         if _older(sky.info, INFO_EVERY, now):
             await self._ask_about()
-        # A cluster without nodes is one that is just getting them.
-        none = isinstance(sky.nodes, Seen) and not sky.nodes.value
+        # A cluster without nodes is one that is just getting them, unless we decide when it does.
+        none = isinstance(sky.nodes, Seen) and not sky.nodes.value and not self.site.shapes
         if (none or _older(sky.nodes, NODES_EVERY, now)) and self.site.budget.take(now):
-            sky.nodes = Seen(tuple(await slurm.nodes()), now)
-            await self._tell_of_nodes(sky.nodes.value, now)
+            await self.nodes.look()
         if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)
-
-    async def _tell_of_nodes(self, nodes: tuple[Node, ...], now: datetime) -> None:
-        cluster = self.site.cluster.id
-        old = self._known or await self.store.get(KNOWN, cluster, default=None)
-        known, drafts = derive_nodes(old.value, nodes, cluster=cluster, now=now)
-        if known != old.value:
-            record = replace(old, value=known)
-            await self.store.commit(cluster, Change(puts=[record], events=drafts))
-            old = replace(record, version=record.version + 1)
-        self._known = old
 
 
 async def compare(before: Mapping[int, str], after: Mapping[int, str]) -> tuple[set[int], set[int]]:

@@ -16,7 +16,7 @@ from clusterra.control.diagnose import diagnosed
 from clusterra.core.change import Change, Record
 from clusterra.core.events.derive import derive, is_behind
 from clusterra.core.events.event import Draft
-from clusterra.core.jobs.job import HALF_READ, Job, continues
+from clusterra.core.jobs.job import HALF_READ, Job, JobState, continues
 from clusterra.ports import Clock, Logs, Store
 
 
@@ -33,6 +33,12 @@ class Recorder:
     begins: datetime | None = None
     """When the cluster's ledger begins: what happened before is history, and no event. None
     until the cluster has been seen, and until then nothing is written."""
+
+    waiting: dict[int, Job] = field(default_factory=dict)
+    """Every job that waits, as last observed."""
+
+    moved: Callable[[], None] = lambda: None
+    """Called when another job waits than before, or one no longer does, or for another reason."""
 
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """From reading what was known to writing what is: of two who looked, the later one wins."""
@@ -75,6 +81,20 @@ class Recorder:
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, drops=[*settled, *acts])
         await self.acts.forget(acts)
+        if self._queue_moved(kept):
+            self.moved()
+
+    def _queue_moved(self, jobs: Collection[Job]) -> bool:
+        before = len(self.waiting)
+        moved = False
+        for job in jobs:
+            if job.state is JobState.PENDING:
+                old = self.waiting.get(job.id)
+                moved |= old is None or old.reason != job.reason or old.cpus != job.cpus
+                self.waiting[job.id] = job
+            else:
+                self.waiting.pop(job.id, None)
+        return moved or len(self.waiting) != before
 
     async def tell(
         self,

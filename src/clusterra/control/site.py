@@ -70,6 +70,9 @@ class Site:
     policy: Policy = field(default_factory=Policy)
     """How its fleet grows and shrinks until an admin says otherwise."""
 
+    slurm_key: bytes = field(default=b"", repr=False)
+    """Slurm's own key, for an agent whose workers have none; empty if we were not given it."""
+
     planned: Sight[Planned] = NOT_PLANNED
     sky: Sky = field(default_factory=Sky)
     edge: Edge = field(default_factory=Edge)

@@ -76,6 +76,7 @@ class Deed(StrEnum):
     LEAVE = "leave a workspace"
     SET_UP = "change a workspace's settings"
     KEEP_KEYS = "handle a cluster's keys"
+    SET_POLICY = "set how a fleet may grow and shrink"
 
 
 EVERYBODY = frozenset(Role)
@@ -111,6 +112,7 @@ TABLE: Mapping[Deed, Right] = {
     Deed.LEAVE: Right(EVERYBODY, Scope.SELF),
     Deed.SET_UP: Right(RUNNING, Scope.ADMIN),
     Deed.KEEP_KEYS: Right(RUNNING, Scope.ADMIN),
+    Deed.SET_POLICY: Right(RUNNING, Scope.ADMIN),
 }
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from clusterra.core.change import Kind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
@@ -49,6 +51,8 @@ class Node:
     partitions: tuple[str, ...] = ()
     address: str = ""
     booted_at: datetime | None = None
+    last_busy: datetime | None = None
+    """When the last job on it ended; when it registered, if none ever ran there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +65,24 @@ class Partition:
     cpus_total: int = 0
     max_minutes: int | None = None
     """Longest time limit; None is no limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A cluster that was added while the server ran, and not by its settings."""
+
+    id: str
+    name: str
+    workspace: str
+    slurm_url: str = ""
+    """Empty while nobody has named one: then it cannot be seen, and nothing is done there."""
+
+    region: str = ""
+    """Of the cloud whose prices count."""
+
+    added_at: datetime
+    added_by: str
+
+
+REGISTERED: Kind[Registered] = Kind("cluster", Registered)
+"""By cluster."""

@@ -85,3 +85,16 @@ class Loop:
         except TimeoutError:
             return
         self._woken.clear()
+
+
+class Alarm:
+    """Wakes somebody in so many seconds; set again, it forgets what it was set to before."""
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._set: asyncio.TimerHandle | None = None
+
+    def __call__(self, seconds: float) -> None:
+        if self._set is not None:
+            self._set.cancel()
+        self._set = asyncio.get_running_loop().call_later(seconds, self._ring)

@@ -3,66 +3,115 @@
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from functools import partial
+from uuid import uuid4
 
 from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.evict import Evictor
 from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
+from clusterra.control.lease import Tenure
+from clusterra.control.nodes import NodeWatch
 from clusterra.control.observe import Observer
 from clusterra.control.people.tidy import tidy
+from clusterra.control.scale import Scaler
 from clusterra.control.seal import seal
 from clusterra.control.site import Site
 from clusterra.core.people.person import ledger_of
-from clusterra.loops.loop import Loop
+from clusterra.loops.loop import Alarm, Loop
 from clusterra.settings import SlurmSettings
 from clusterra.wiring import Plane
 
+SCALE_SECONDS = 20
+AGENT_SECONDS = 5
 SIGN_SECONDS = 60
 SIGN_EVENTS = 1_000
 """How much, and for how long, may stand in a ledger without a signature."""
 
 
-def loops(plane: Plane) -> list[Loop]:
-    """Make the loops, and let submissions wake the ones that watch the queue."""
-    settings = plane.settings.slurm
-    made: list[Loop] = []
-    for site in plane.sites.values():
-        observer = Observer(site=site, store=plane.store, clock=plane.clock)
-        observe = Loop(
-            name=f"observe {site.cluster.id}",
-            round=observer.look,
-            every=_affordable(settings),
-            idle=settings.idle_poll_seconds,
-        )
-        site.wake = observe.wake
-        heeder = Heeder(
-            site=site, store=plane.store, clock=plane.clock, inbox=plane.inboxes[site.cluster.id]
-        )
-        heed = Loop(
-            name=f"heed {site.cluster.id}",
-            round=heeder.heed,
-            every=2,
-            idle=15,
-            # As soon as something is said, but a burst together.
-            gap=0.01,
-        )
-        site.nudge = _waker(heed)
+def site_loops(plane: Plane, site: Site) -> list[Loop]:
+    """Make the loops of a cluster, and let submissions wake the ones that watch its queue."""
+    settings, cluster = plane.settings.slurm, site.cluster.id
+    observer = Observer(site=site, store=plane.store, clock=plane.clock)
+    observe = Loop(
+        name=f"observe {cluster}",
+        round=observer.look,
+        every=_affordable(settings),
+        idle=settings.idle_poll_seconds,
+    )
+    site.wake = observe.wake
+    heeder = Heeder(site=site, store=plane.store, clock=plane.clock, inbox=plane.inboxes[cluster])
+    heed = Loop(
+        name=f"heed {cluster}",
+        round=heeder.heed,
+        every=2,
+        idle=15,
+        # As soon as something is said, but a burst together.
+        gap=0.01,
+    )
+    site.nudge = _waker(heed)
 
-        async def past(site: Site = site) -> bool:
-            await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
-            return site.sky.seen_at is None
+    async def past() -> bool:
+        await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
+        return site.sky.seen_at is None
 
-        made += [
-            *ledger_loops(plane, plane.ledgers[site.cluster.id]),
-            observe,
-            heed,
-            Loop(name=f"history {site.cluster.id}", round=past, every=2, idle=60),
-        ]
+    return [
+        *ledger_loops(plane, plane.ledgers[cluster]),
+        observe,
+        heed,
+        Loop(name=f"history {cluster}", round=past, every=2, idle=60),
+        Loop(
+            name=f"agent {cluster}",
+            round=plane.heartbeats[cluster].watch,
+            every=AGENT_SECONDS,
+            idle=AGENT_SECONDS,
+        ),
+        *fleet_loops(plane, site, observer.nodes),
+    ]
+
+
+def server_loops(plane: Plane) -> list[Loop]:
+    """Make the loops that belong to no cluster."""
     people = plane.people
+    made: list[Loop] = []
     for workspace in people.workspaces:
         made += ledger_loops(plane, plane.ledgers[ledger_of(workspace.id)])
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
     return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]
+
+
+def fleet_loops(plane: Plane, site: Site, nodes: NodeWatch) -> list[Loop]:
+    """Decide about workers, at once when something moves; give up nodes the cloud takes back."""
+    if not site.shapes:
+        return []
+    cluster = site.cluster.id
+    tenure = Tenure(
+        cluster=cluster, what="scale", holder=uuid4().hex, store=plane.store, clock=plane.clock
+    )
+    scaler = Scaler(site=site, store=plane.store, clock=plane.clock, tenure=tenure, nodes=nodes)
+    scale = Loop(
+        name=f"scale {cluster}",
+        round=scaler.scale,
+        every=SCALE_SECONDS,
+        idle=SCALE_SECONDS,
+        # Whoever has just submitted waits for this.
+        gap=0.02,
+    )
+    scaler.alarm = Alarm(scale.wake)
+    site.recorder.moved = site.edge.heard = scale.wake
+    evict = Loop(
+        name=f"evict {cluster}",
+        round=Evictor(site=site, store=plane.store).evict,
+        every=SCALE_SECONDS,
+        idle=SCALE_SECONDS,
+    )
+
+    def noticed(ledger: str, _: int) -> None:
+        if ledger == cluster:
+            evict.wake()
+
+    plane.store.watch(noticed)
+    return [scale, evict]
 
 
 def ledger_loops(plane: Plane, ledger: Checkpointer) -> list[Loop]:

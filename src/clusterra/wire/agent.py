@@ -116,3 +116,15 @@ class Orders:
     slurm_key: str | None = None
     retire: Sequence[str] = ()
     """Which workers are to go, where there are more than are wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misclassified:
+    """A machine says that it is not what its class says, and that it does not become a node."""
+
+    node: str
+    instance_type: str = ""
+    expected: str = ""
+    """cpu or gpu."""
+
+    actual: str = ""

@@ -57,6 +57,7 @@ class NodeView:
     partitions: list[str]
     address: str
     booted_at: datetime | None
+    last_busy: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
     features: list[str] = []
     gres: str = ""
     gres_used: str = ""
+    last_busy: Amount = None
     partitions: list[str] = []
     real_memory: Amount = None
     reason: str = ""
@@ -86,6 +87,7 @@ def node(info: NodeInfo) -> Node:
         partitions=tuple(info.partitions),
         address=info.address,
         booted_at=moment(info.boot_time),
+        last_busy=moment(info.last_busy),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from clusterra.adapters.slurmrest.meanings import CONTROLLER, KEY, MEANINGS, REJECTED
+from clusterra.adapters.slurmrest.meanings import CONTROLLER, KEY, MEANINGS, OF_NODES, REJECTED
 from clusterra.core.errors import ClusterraError, Invalid, Refused, Unanswered, Unreachable
 
 
@@ -21,6 +21,7 @@ class Act(Enum):
     READ = auto()
     SUBMIT = auto()
     CHANGE = auto()
+    NODE = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,8 @@ def explain(complaint: Complaint, act: Act, asked: Mapping[str, object]) -> Clus
     if number == _UNEXPLAINED:
         # Reads answer -1 when slurmctld is down (states, one job); acts when a plugin said no.
         meaning = CONTROLLER if act is Act.READ else REJECTED
+    elif act is Act.NODE and number in OF_NODES:
+        meaning = OF_NODES[number]
     elif number in MEANINGS:
         meaning = MEANINGS[number]
     else:

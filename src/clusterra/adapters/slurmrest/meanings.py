@@ -372,3 +372,28 @@ MEANINGS: dict[int, Meaning] = {
         "Give a script, and ids as whole numbers.",
     ),
 }
+
+OF_NODES: dict[int, Meaning] = {
+    2016: Meaning(
+        Refused,
+        "node-busy",
+        "Jobs run on the node {node}.",
+        "Wait until they are over, or mark the node as down.",
+    ),
+    2018: Meaning(
+        NotFound,
+        "node-not-found",
+        "There is no node {node}.",
+        "`clusterra nodes list` shows the nodes there are.",
+    ),
+    **dict.fromkeys(
+        (2028, 2180),
+        Meaning(
+            Refused,
+            "node-state",
+            "The node {node} is not in a state from which this can be done.",
+            "`clusterra nodes list` shows its state.",
+        ),
+    ),
+}
+"""What the same numbers mean when a node was to be changed."""

@@ -15,9 +15,10 @@ The traps, each met on a real server:
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import datetime
+from urllib.parse import quote
 
 import msgspec
 
@@ -48,6 +49,22 @@ from clusterra.adapters.slurmrest.decode import (
 from clusterra.adapters.slurmrest.duplicates import Newest, newest
 from clusterra.adapters.slurmrest.errors import Act, Complaint, explain
 from clusterra.adapters.slurmrest.jobs import JobInfo, JobsReply, job
+from clusterra.adapters.slurmrest.limits import (
+    Association,
+    Gathered,
+    Qos,
+    QosReply,
+    RulesInfo,
+    partition_rules,
+)
+from clusterra.adapters.slurmrest.reservations import (
+    LicenceInfo,
+    LicencesReply,
+    ReservationInfo,
+    ReservationsReply,
+    licence,
+    reservation,
+)
 from clusterra.adapters.slurmrest.signals import known_signal
 from clusterra.adapters.slurmrest.states import read_marks
 from clusterra.adapters.slurmrest.stream import Broken, Piece
@@ -63,6 +80,7 @@ from clusterra.core.errors import (
 )
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
+from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
 from clusterra.ports import Clock
 
 BATCH = 100  # ids per question to accounting
@@ -192,6 +210,28 @@ class SlurmRest:
         reply = await self._slurm.ask("/slurm/{v}/partitions/", PartitionsReply)
         return [partition(read(each, PartitionInfo)) for each in reply.partitions or ()]
 
+    async def partition_rules(self) -> Sequence[PartitionRules]:
+        reply = await self._slurm.ask("/slurm/{v}/partitions/", PartitionsReply)
+        return [partition_rules(read(each, RulesInfo)) for each in reply.partitions or ()]
+
+    async def reservations(self) -> Sequence[Reservation]:
+        reply = await self._slurm.ask("/slurm/{v}/reservations/", ReservationsReply)
+        return [reservation(read(each, ReservationInfo)) for each in reply.reservations or ()]
+
+    async def licences(self) -> Sequence[Licence]:
+        reply = await self._slurm.ask("/slurm/{v}/licenses/", LicencesReply)
+        return [licence(read(each, LicenceInfo)) for each in reply.licenses or ()]
+
+    async def limits(self, *, user: str, account: str) -> Limits:
+        diag = await self._slurm.ask("/slurm/{v}/diag/", DiagReply)
+        gathered = Gathered(user=user, account=account, cluster=cluster_name(diag))
+        rows = self._slurm.each("/slurmdb/{v}/associations/", "associations", _associations)
+        async with aclosing(rows) as found:
+            async for some in found:
+                gathered.add(some)
+        reply = await self._slurm.ask("/slurmdb/{v}/qos/", QosReply)
+        return gathered.limits(read(each, Qos) for each in reply.qos or ())
+
     async def submit(self, request: JobRequest, *, user: str) -> Accepted:
         reply = await self._slurm.act(
             "POST",
@@ -250,6 +290,28 @@ class SlurmRest:
         numbers = [each.number for each in result.status or ()]
         if numbers and all(numbers):  # one 0 among them: some tasks of an array were requeued
             raise explain(Complaint(number=numbers[0]), Act.CHANGE, asked)
+
+    async def drain(self, node: str, reason: str) -> None:
+        await self._change_node(node, state="DRAIN", reason=reason)
+
+    async def resume(self, node: str) -> None:
+        # Not RESUME, which is refused to a node that takes jobs already.
+        await self._change_node(node, state="UNDRAIN")
+
+    async def mark_down(self, node: str, reason: str) -> None:
+        await self._change_node(node, state="DOWN", reason=reason)
+
+    async def delete_node(self, node: str) -> None:
+        reply = await self._slurm.act("DELETE", f"/slurm/{{v}}/node/{quote(node)}", user=None)
+        with suppress(NotFound):
+            self._slurm.settled(reply, Envelope, Act.NODE, {"node": node})
+
+    async def _change_node(self, node: str, *, state: str, reason: str = "") -> None:
+        body = {"state": [state], "reason": reason} if reason else {"state": [state]}
+        reply = await self._slurm.act(
+            "POST", f"/slurm/{{v}}/node/{quote(node)}", user=None, body=body
+        )
+        self._slurm.settled(reply, Envelope, Act.NODE, {"node": node})
 
     async def enroll(self, user: str, account: str) -> None:
         if await self._associated(user, account):
@@ -313,6 +375,10 @@ class SlurmRest:
 
 def _jobs(data: Piece) -> list[Job]:
     return [job(each) for each in read_list(data, JobInfo)]
+
+
+def _associations(data: Piece) -> list[Association]:
+    return read_list(data, Association)
 
 
 def _past_jobs(data: Piece) -> list[Job]:

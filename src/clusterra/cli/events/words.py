@@ -29,6 +29,8 @@ _COLOURS = {
     "node.down": "red",
     "node.drained": "yellow",
     "node.spot_interrupted": "red",
+    "node.misclassified": "red",
+    "fleet.shortage": "red",
     "cluster.unreachable": "red",
     "cluster.recovered": "green",
     "collector.gap": "red",

@@ -6,7 +6,7 @@ server as its owner.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from clusterra.control.people.device import Devices
@@ -22,7 +22,7 @@ from clusterra.control.people.uses import Uses
 from clusterra.core.access import Role
 from clusterra.core.change import Record
 from clusterra.core.errors import Invalid
-from clusterra.core.people.credentials import hash_of
+from clusterra.core.people.credentials import FileKey, hash_of
 from clusterra.core.people.email import read_email
 from clusterra.core.people.logins import check_login
 from clusterra.core.people.person import WORKSPACE, Person, Workspace
@@ -45,8 +45,8 @@ class People:
     """Those of the settings; the first is the server's own."""
 
     rules: Sequence[Rules]
-    clusters: Mapping[str, str]
-    """The workspace of each cluster."""
+    clusters: dict[str, str]
+    """The workspace of each cluster; it changes as clusters are added and removed."""
 
     operator_email: str
     operator_login: str
@@ -94,7 +94,7 @@ class People:
         """The server's own workspace."""
         return self.workspaces[0].id
 
-    async def open(self, file_keys: Mapping[str, str]) -> None:
+    async def open(self, file_keys: Iterable[FileKey]) -> None:
         """Read who there is; the first time, begin."""
         async with self._opening:
             if self.is_open:
@@ -102,8 +102,8 @@ class People:
             await self.directory.load()
             await self._ensure_workspaces()
             await self._ensure_owners()
-            for cluster, secret in file_keys.items():
-                await self._ensure_key(cluster, secret)
+            for each in file_keys:
+                await self._ensure_key(each)
             self.is_open = True
 
     async def _ensure_workspaces(self) -> None:
@@ -131,12 +131,19 @@ class People:
             return ""
         return "" if self.directory.is_login_taken(login) else login
 
-    async def _ensure_key(self, cluster: str, secret: str) -> None:
+    async def _ensure_key(self, given: FileKey) -> None:
         """Let in whoever has the key in the file, and nobody who has an older one."""
+        cluster, hash = given.cluster, hash_of(given.secret)
         workspace = self.clusters[cluster]
-        here = [each for each in self.directory.keys_of(cluster) if each.name == FROM_FILE]
-        if self.directory.key(hash_of(secret)) is None:
-            await self.keys.keep(cluster, workspace, secret, name=FROM_FILE, by=_ITSELF)
+        here = [
+            each
+            for each in self.directory.keys_of(cluster)
+            if each.name == FROM_FILE and each.use is given.use
+        ]
+        if self.directory.key(hash) is None:
+            await self.keys.keep(
+                cluster, workspace, given.secret, name=FROM_FILE, by=_ITSELF, use=given.use
+            )
         for old in here:
-            if old.hash != hash_of(secret):
+            if old.hash != hash:
                 await self.keys.revoke(cluster, workspace, old.id, by=_ITSELF)

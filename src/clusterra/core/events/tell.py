@@ -191,6 +191,16 @@ def _access(data: Data, by: str, words: str) -> str:
     return f"{data.get('email')} {words} {data.get('role')}" + (f", by {by}" if by else "")
 
 
+def _part(data: Data) -> str:
+    """Say who, where it is not Slurm that is meant."""
+    return "its agent " if data.get("part") == "agent" else ""
+
+
+def _clock(moment: str | None) -> str:
+    """Return the time of day in a moment as events write it."""
+    return f"{moment[11:16]} UTC" if moment else "it comes"
+
+
 _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "node.provisioning": _state("was asked for"),
     "node.launched": _state("runs; Slurm does not know it yet"),
@@ -207,6 +217,14 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
         f"{data.get('shape')}: {data.get('before')} → {data.get('after')} workers",
         data.get("reason") or "",
     ),
+    "fleet.shortage": lambda data, _: _with(
+        f"{data.get('shape')} did not come; left alone until {_clock(data.get('until'))}",
+        data.get("why") or "",
+    ),
+    "node.misclassified": lambda data, _: (
+        f"is no {data.get('expected')} machine but a {data.get('actual')} one "
+        f"({data.get('instance_type')}), and does not join"
+    ),
     "cluster.state.starting": lambda _data, _: "is being started",
     "cluster.state.started": lambda _data, _: "was started",
     "cluster.state.stopping": lambda _data, _: "is being stopped",
@@ -215,9 +233,11 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
         f"was seen for the first time: Slurm {data.get('slurm_version')}, "
         f"API {data.get('api_version')}"
     ),
-    "cluster.unreachable": lambda data, _: _with("cannot be seen", data.get("why") or ""),
+    "cluster.unreachable": lambda data, _: _with(
+        f"{_part(data)}cannot be seen", data.get("why") or ""
+    ),
     "cluster.recovered": lambda data, _: (
-        f"is seen again after {span(data.get('unseen_seconds') or 0)}"
+        f"{_part(data)}is seen again after {span(data.get('unseen_seconds') or 0)}"
     ),
     "cluster.notice": lambda data, _: _with("the cloud said", data.get("name") or ""),
     "user.login": lambda data, _: _signing(data, "signed in"),
@@ -243,6 +263,11 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.workspace.changed": lambda data, by: (
         f"{by or 'the server'} changed {data.get('name') or data.get('id')} "
         f"from {data.get('before')} to {data.get('after')}"
+    ),
+    "admin.cluster.added": _admin("cluster", "added"),
+    "admin.cluster.removed": _admin("cluster", "removed"),
+    "admin.policy.changed": lambda data, by: _with(
+        f"{by or 'the server'} changed the fleet's policy", ", ".join(data.get("changed") or ())
     ),
     "admin.webhook.created": _admin("webhook", "made"),
     "admin.webhook.changed": _admin("webhook", "changed"),

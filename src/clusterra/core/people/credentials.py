@@ -118,6 +118,15 @@ class KeyUse(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileKey:
+    """A key that lies in a file beside the server, for whoever runs on the same machine."""
+
+    cluster: str
+    use: KeyUse
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterKey:
     """What a cluster's collector or agent shows."""
 

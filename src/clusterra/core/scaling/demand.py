@@ -1,11 +1,17 @@
 """What waiting jobs need of the fleet.
 
 Ten thousand waiting jobs are seldom more than a few kinds: jobs that ask for the same are
-counted together, and planning takes as long as there are kinds.
+counted together, and planning takes as long as there are kinds. What Slurm's reasons mean to a
+person is not here, only which of them more workers would not help.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter
+
+from clusterra.core.jobs.job import Job, JobState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +32,11 @@ class Need:
     """Slurm's constraint, as `arm64&large`."""
 
     partition: str = ""
+    tasks: int = 1
+    """Equal parts by which it may be spread over more nodes; 1 is not at all."""
+
+    nodes_most: int = 0
+    """The most nodes it may be spread over; 0 is no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +59,116 @@ class Demand:
 
     set_aside: Mapping[int, str] = field(default_factory=dict)
     """Waiting jobs that more workers would not start, and Slurm's word for what they wait for."""
+
+
+def demand(jobs: Iterable[Job]) -> Demand:
+    """Sort the waiting jobs into lines; jobs that do not wait are passed over."""
+    alike: dict[tuple[object, ...], list[tuple[int, int, int]]] = {}
+    needs: dict[tuple[object, ...], Need] = {}
+    set_aside: dict[int, str] = {}
+    for job in jobs:
+        if job.state is not JobState.PENDING:
+            continue
+        if aside := _not_capacity(job):
+            set_aside[job.id] = aside
+            continue
+        number = array_tasks(job.array_waiting) if job.array_waiting else 1
+        asks = _asks(job)
+        if asks not in needs:
+            needs[asks] = _need(job)
+        alike.setdefault(asks, []).append((-(job.priority or 0), job.id, number))
+    kinds: dict[Need, list[tuple[int, int, int]]] = {}
+    for asks, entries in alike.items():
+        kinds.setdefault(needs[asks], []).extend(entries)
+    for entries in kinds.values():
+        entries.sort()
+    lines = tuple(
+        Line(need=need, jobs=tuple((id, number) for _, id, number in entries))
+        for need, entries in sorted(kinds.items(), key=lambda kind: kind[1][0])
+    )
+    return Demand(lines=lines, set_aside=set_aside)
+
+
+_asks = attrgetter(
+    "nodes_wanted",
+    "cpus",
+    "memory_mib",
+    "gpus",
+    "gpu_model",
+    "exclusive",
+    "features",
+    "partition",
+    "tasks",
+    "nodes_most",
+)
+
+
+def _need(job: Job) -> Need:
+    """Cut what a job asks for in all into what it asks for on each node."""
+    nodes = max(job.nodes_wanted, 1)
+    spreads = job.tasks > nodes and (job.nodes_most == 0 or job.nodes_most > nodes)
+    return Need(
+        nodes=nodes,
+        cpus=max(-(-job.cpus // nodes), 1),
+        memory_mib=-(-job.memory_mib // nodes),
+        gpus=-(-job.gpus // nodes),
+        gpu_model=job.gpu_model.lower(),
+        exclusive=job.exclusive,
+        features=job.features,
+        partition=job.partition,
+        tasks=job.tasks if spreads else 1,
+        nodes_most=job.nodes_most if spreads else 0,
+    )
+
+
+@lru_cache(maxsize=4096)
+def array_tasks(waiting: str) -> int:
+    """Count the tasks of `1,3-9:2%2` that may run at a time.
+
+    Slurm shortens long lists with three dots, which are counted as one task: the rest is seen
+    when those that are listed have started.
+    """
+    listed, _, throttle = waiting.partition("%")
+    number = 0
+    for part in listed.strip("[]").split(","):
+        bounds, _, step = part.partition(":")
+        first, dash, last = bounds.partition("-")
+        if dash and first.isdecimal() and last.isdecimal():
+            number += len(range(int(first), int(last) + 1, max(int(step or 1), 1)))
+        elif part:
+            number += 1
+    most = int(throttle) if throttle.isdecimal() else 0
+    return max(min(number, most) if most else number, 1)
+
+
+_ASIDE = re.compile(
+    r"""Dependency | .*Held | .*_held | BeginTime | DeadLine | Licenses | Reservation | Cleaning
+    | Assoc | QOS | Account | Invalid | JobArrayTaskLimit | BurstBuffer | Power | Fed | Prolog
+    | Partition(?:Down|Inactive|TimeLimit|NodeLimit) | TimeLimit | MaxMemPerLimit | MaxRequeue
+    | MaxPoweredUp | MpiPorts | SystemFailure | .*Limit$ | .*NotAllowed""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Slurm's reasons that have nothing to do with how many nodes there are. Whatever is not in here
+is taken to be about capacity: `Resources`, `Priority`, `ReqNodeNotAvail`, `BadConstraints` (no node
+there is has the feature), `PartitionConfig` (it has no node), and codes of a Slurm to come."""
+
+
+@lru_cache(maxsize=1024)
+def _aside(reason: str) -> bool:
+    return _ASIDE.match(reason) is not None
+
+
+def _not_capacity(job: Job) -> str:
+    """Return what a job waits for that no worker of ours would bring, or nothing."""
+    if job.reason and _aside(job.reason):
+        return job.reason
+    if job.priority == 0:
+        return "JobHeldUser"
+    if job.dependency:
+        return "Dependency"
+    if job.reservation:
+        return "Reservation"
+    # Workers that are started have names of their own: they are none of those it insists on.
+    if job.nodes_required:
+        return job.reason or "ReqNodeNotAvail"
+    return ""

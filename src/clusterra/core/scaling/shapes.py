@@ -3,10 +3,16 @@
 A shape is a family (how much memory there is to a CPU) in a size, or a number of GPUs of a
 model. What a machine has and what jobs get of it differ: its system, Kubernetes and
 slurmd itself keep a part. Planning goes by what is offered, buying by the whole.
+
+Which machines of a cloud are which shape is data in `machines.py`; what a job may use of all
+this is decided in `serves.py`.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from clusterra.core.scaling.machines import BY_FAMILY, GIB_PER_VCPU, GPU_MACHINES, TYPE_SIZES, VCPUS
 
 RESERVED_CPUS = 1
 RESERVED_MIB = 1328
@@ -81,3 +87,116 @@ class Shape:
         if purchase is Purchase.SPOT and self.price.spot is not None:
             return self.price.spot
         return self.price.on_demand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """The largest that there can be of a kind: Slurm refuses at once what no node it was told of
+    could hold, so it is told of these as nodes that may come."""
+
+    name: str
+    """`compute-amd64`, `gpu-a10g-amd64`."""
+
+    arch: str
+    cpus: int
+    memory_mib: int
+    gpus: int = 0
+    gpu_model: str = ""
+    features: frozenset[str] = frozenset()
+    """Those of all its shapes together."""
+
+
+def table(
+    prices: Mapping[str, Price] | None = None,
+    *,
+    own: Iterable[Shape] = (),
+    only_own: bool = False,
+) -> Mapping[str, Shape]:
+    """Return every shape there is, by name. `own` ones replace those of the same name."""
+    prices = prices or {}
+    shapes = [] if only_own else [*_families(prices), *_gpus(prices)]
+    return {shape.name: shape for shape in (*shapes, *own)}
+
+
+def offered(vcpus: int, memory_gib: int) -> tuple[int, int]:
+    """Return the CPUs and the MiB that a machine of that size has for jobs."""
+    return max(vcpus - RESERVED_CPUS, 1), max(memory_gib * 1024 - RESERVED_MIB, 0)
+
+
+def largest(shapes: Mapping[str, Shape]) -> tuple[Template, ...]:
+    """Return one template for each family, or model of GPU, in each architecture."""
+    kinds: dict[str, list[Shape]] = {}
+    for shape in shapes.values():
+        words = (str(shape.family), shape.gpu_model, shape.arch)
+        kinds.setdefault("-".join(word for word in words if word), []).append(shape)
+    return tuple(
+        Template(
+            name=name,
+            arch=kind[0].arch,
+            cpus=max(shape.cpus for shape in kind),
+            memory_mib=max(shape.memory_mib for shape in kind),
+            gpus=max(shape.gpus for shape in kind),
+            gpu_model=kind[0].gpu_model,
+            features=frozenset().union(*(shape.features for shape in kind)),
+        )
+        for name, kind in sorted(kinds.items())
+    )
+
+
+def _families(prices: Mapping[str, Price]) -> Iterable[Shape]:
+    for (family, arch), generations in BY_FAMILY.items():
+        for size, vcpus in VCPUS.items():
+            types = [f"{generation}.{TYPE_SIZES[vcpus]}" for generation in generations]
+            memory_gib = vcpus * GIB_PER_VCPU[family]
+            cpus, memory_mib = offered(vcpus, memory_gib)
+            yield Shape(
+                name=f"{family}-{size}" + ("-arm" if arch == "arm64" else ""),
+                family=Family(family),
+                size=Size(size),
+                arch=arch,
+                vcpus=vcpus,
+                memory_gib=memory_gib,
+                cpus=cpus,
+                memory_mib=memory_mib,
+                types=_cheapest_first(types, prices),
+                price=_price(types, prices),
+            )
+
+
+def _gpus(prices: Mapping[str, Price]) -> Iterable[Shape]:
+    for machine in GPU_MACHINES:
+        cpus, memory_mib = offered(machine.vcpus, machine.memory_gib)
+        yield Shape(
+            name=f"gpu-{machine.model}-x{machine.gpus}",
+            family=Family.GPU,
+            size=f"x{machine.gpus}",
+            arch="amd64",
+            vcpus=machine.vcpus,
+            memory_gib=machine.memory_gib,
+            cpus=cpus,
+            memory_mib=memory_mib,
+            gpus=machine.gpus,
+            gpu_model=machine.model,
+            types=(machine.type,),
+            price=_price([machine.type], prices),
+        )
+
+
+def _cheapest_first(types: list[str], prices: Mapping[str, Price]) -> tuple[str, ...]:
+    """Sort by price; those without one stay in their order, after the others."""
+
+    def price(machine: str) -> tuple[bool, int]:
+        known = prices.get(machine, Price()).on_demand
+        return known is None, known or 0
+
+    return tuple(sorted(types, key=price))
+
+
+def _price(types: list[str], prices: Mapping[str, Price]) -> Price:
+    known = [prices[machine] for machine in types if machine in prices]
+    return Price(
+        on_demand=min(
+            (each.on_demand for each in known if each.on_demand is not None), default=None
+        ),
+        spot=min((each.spot for each in known if each.spot is not None), default=None),
+    )

@@ -1,0 +1,47 @@
+"""What machines of EC2 cost, by region: a table that comes with the program.
+
+It needs no account and no network, and is as old as the release. An edge that tells today's
+prices knows better.
+"""
+
+import csv
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+from clusterra.core.errors import Invalid
+from clusterra.core.scaling.shapes import Price
+
+MILLIONTHS = 1_000_000
+
+
+def prices(region: str) -> Mapping[str, Price]:
+    """Return the price of every machine that is sold in a region, by its type."""
+    known = _table()
+    if region not in known:
+        raise Invalid(
+            f"There are no prices for the region {region!r}.",
+            hint=f"Use one of {', '.join(sorted(known))}, or the one nearest to yours.",
+            code="unknown-region",
+            at="region",
+        )
+    return known[region]
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, Price]]:
+    regions: dict[str, dict[str, Price]] = {}
+    text = (resources.files("clusterra") / "data" / "ec2-prices.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        regions.setdefault(row["region"], {})[row["instance_type"]] = Price(
+            on_demand=_millionths(row["on_demand_usd_hour"]),
+            spot=_millionths(row["spot_usd_hour"]),
+        )
+    return {region: MappingProxyType(machines) for region, machines in regions.items()}
+
+
+def _millionths(usd: str) -> int | None:
+    """Count in whole millionths of a dollar: sums of many hours come out exact."""
+    return int((Decimal(usd) * MILLIONTHS).to_integral_value()) if usd else None

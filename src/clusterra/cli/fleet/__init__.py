@@ -1,0 +1,1 @@
+"""`clusterra fleet …`: one file per thing done with the workers of a cluster."""

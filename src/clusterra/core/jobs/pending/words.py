@@ -1,0 +1,90 @@
+"""Amounts as people read them, and jobs as far as somebody may know of them."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from clusterra.core.access import Caller, sees
+from clusterra.core.jobs.job import Job
+
+FEW = 3
+"""So many things are named; of more, the rest is counted."""
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def memory(mib: int) -> str:
+    if mib < 1024:
+        return f"{mib} MiB"
+    gib = mib / 1024
+    return f"{gib:,.0f} GiB" if gib >= 100 or gib == int(gib) else f"{gib:.1f} GiB"
+
+
+def span(time: timedelta | float) -> str:
+    """Return `3 s`, `2m 04s`, `1h 05m`, `3d 04h`."""
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    minutes, s = divmod(max(0, round(seconds)), 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return f"{days}d {h:02}h"
+    if hours:
+        return f"{hours}h {m:02}m"
+    return f"{minutes}m {s:02}s" if minutes else f"{s} s"
+
+
+def minutes(number: int) -> str:
+    """Return a time limit: `45 min`, `2 h`, `1h 30m`."""
+    if number < 60:
+        return f"{number} min"
+    return f"{number // 60} h" if number % 60 == 0 and number < 2880 else span(number * 60)
+
+
+def listed(names: Iterable[str], *, most: int = FEW) -> str:
+    """Return `a`, `a and b`, `a, b, c and 4 more`."""
+    known = list(dict.fromkeys(names))
+    shown, rest = known[:most], len(known) - most
+    if rest > 0:
+        return f"{', '.join(shown)} and {rest:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def needs(job: Job) -> str:
+    """Return what it asks for on each node: `4 CPUs and 60 GiB`, `2 nodes of 8 CPUs`."""
+    nodes = max(job.nodes_wanted, 1)
+    parts = [count(per_node(job.cpus, nodes), "CPU")]
+    if job.memory_mib:
+        parts.append(memory(per_node(job.memory_mib, nodes)))
+    if job.gpus:
+        model = f"{job.gpu_model} " if job.gpu_model else ""
+        parts.append(count(per_node(job.gpus, nodes), f"{model}GPU"))
+    said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"{nodes} nodes of {said}" if nodes > 1 else said
+
+
+def per_node(total: int, nodes: int) -> int:
+    return -(-total // max(nodes, 1))
+
+
+def whose(jobs: Sequence[Job], caller: Caller) -> str:
+    """Return `ana: 18 and 20; ben: 31`; of those whom the caller may not know, how many."""
+    known: dict[str, list[str]] = {}
+    hidden = 0
+    for job in jobs:
+        if sees(caller, job.user):
+            known.setdefault(job.user, []).append(job.label)
+        else:
+            hidden += 1
+    parts = [f"{user}: {listed(labels)}" for user, labels in known.items()][:FEW]
+    left = sum(len(labels) for labels in list(known.values())[FEW:])
+    if left:
+        parts.append(f"{count(left, 'job')} of {len(known) - FEW} more people")
+    if hidden:
+        parts.append(f"{count(hidden, 'job')} of others")
+    return "; ".join(parts)
+
+
+def called(job: Job, caller: Caller) -> str:
+    """Return `job 41 (ana)`, or only that it is somebody else's."""
+    return f"job {job.label} ({job.user})" if sees(caller, job.user) else "somebody else's job"
