@@ -37,6 +37,7 @@ from clusterra.control.link import Linked
 from clusterra.control.site import Site
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
+from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.serve import TURN, bound
 from clusterra.settings import ServerSettings, Settings
 from clusterra.wiring import Plane, make_plane, make_recorder
@@ -59,7 +60,12 @@ def plane_in(state: Path) -> Plane:
         budget=Budget(1),
     )
     plane = make_plane(
-        Settings(), store=store, clock=clock, sites=[site], token=KEY, keys={CLUSTER: KEY}
+        Settings(),
+        store=store,
+        clock=clock,
+        sites=[site],
+        token=KEY,
+        keys=[FileKey(cluster=CLUSTER, use=KeyUse.COLLECTOR, secret=KEY)],
     )
     # Nobody looks into what is heard here, and everybody is to be let in.
     plane.inboxes[CLUSTER].most = 10**9

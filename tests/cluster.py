@@ -60,6 +60,13 @@ def gone(pids: set[int]) -> bool:
     return all(process(pid) is None for pid in pids)
 
 
+def _command_line(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
 @dataclass
 class Land:
     """A place to run clusters from: who runs them, and with which options."""
@@ -87,12 +94,17 @@ class Land:
             )
         return done
 
-    def up(self, state: Path, *more: str) -> "Running":
+    def up(self, state: Path, *more: str, workers: int | None = 2) -> "Running":
+        """Start a cluster with so many workers; None has them come as jobs need them."""
+        fixed = () if workers is None else ("--workers", str(workers))
         done = self.run(
             *("up", "--detach", "--json", "--port", "0", "--state", str(state)),
-            *(*self.options, *more),
+            *(*self.options, *fixed, *more),
         )
-        return Running(land=self, **json.loads(done.stdout))
+        made = Running(land=self, **json.loads(done.stdout))
+        if workers:
+            made.nodes(workers)
+        return made
 
 
 @dataclass
@@ -107,6 +119,7 @@ class Running:
     pid: int
     slurm: dict[str, str]
     sign_in_url: str
+    agent_key: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
     opened: list[Connection] = field(default_factory=list)
 
@@ -142,6 +155,14 @@ class Running:
         found = msgspec.json.decode((self.path / "run.json").read_bytes(), type=RunFile)
         [daemon] = [each for each in found.daemons if each.name == name]
         return daemon
+
+    def slurmd(self, worker: str) -> int:
+        """Return the pid of a worker's slurmd, or 0."""
+        for pid in descendants(self.pid):
+            words = _command_line(pid)
+            if words[:1] == ["slurmd"] and words[words.index("-N") + 1] == worker:
+                return pid
+        return 0
 
     def nodes(self, count: int) -> list[NodeView]:
         """Return the nodes once there are so many: workers join after the control plane is up."""

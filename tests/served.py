@@ -15,6 +15,7 @@ from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.api.app import make_app
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.events.heard import Heard
+from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.wiring import Plane
 from tests.world import LAB, World
 
@@ -55,7 +56,7 @@ def served(state: Path, *, port: int = 0) -> Iterator[Served]:
     store = SqliteStore(state / "clusterra.db")
     world = World(store=store)
     plane = world.plane()
-    plane.keys = {LAB: KEY}
+    plane.keys = [FileKey(cluster=LAB, use=KeyUse.COLLECTOR, secret=KEY)]
     listening = socket.create_server(("127.0.0.1", port))
     loop = asyncio.new_event_loop()
     config = uvicorn.Config(make_app(plane), log_config=None, lifespan="off", access_log=False)

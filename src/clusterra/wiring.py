@@ -5,7 +5,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -112,7 +112,7 @@ class Plane:
                 try:
                     self.add(self.make_site(record.value), record.value.workspace)
                 except Invalid as error:
-                    log.error("cluster.left_out", cluster=record.id, why=error.detail)
+                    log.warning("cluster.left_out", cluster=record.id, why=error.detail)
 
     def hush(self) -> None:
         """Let go of everybody who listens or waits: the server is about to stop."""
@@ -125,7 +125,8 @@ class Plane:
         id, store, clock = site.cluster.id, self.store, self.clock
         site.workspace = self.people.clusters[id] = workspace
         site.recorder.actor_of = self.people.directory.actor_of
-        self.sites[id] = site
+        # Another dictionary, so that whoever goes through the old one is not disturbed.
+        self.sites = self.sites | {id: site}
         self.submitters[id] = Submitter(
             site=site,
             store=store,
@@ -152,7 +153,8 @@ class Plane:
         self.begin(site)
 
     async def let_go(self, cluster: str) -> None:
-        site = self.sites.pop(cluster)
+        site = self.sites[cluster]
+        self.sites = {id: each for id, each in self.sites.items() if id != cluster}
         site.edge.close()
         await self.end(cluster)
         await self.submitters.pop(cluster).settle()
@@ -436,6 +438,7 @@ def _registered_site(
         scaling=ScalingSettings(region=cluster.region) if cluster.region else ScalingSettings(),
     )
     site = _site(each, settings, store=store, clock=clock)
+    site.cluster = replace(site.cluster, added=True)
     if why:
         site.slurm, site.sky.why_not = AbsentSlurm(why), why
         site.edge.lose_sight(why)

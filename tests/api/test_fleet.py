@@ -84,15 +84,17 @@ def resized(version: int, shape: str = SMALL.name, **more: Any) -> FleetResized:
 # --- what there is
 
 
-def test_workers_are_counted_by_what_they_do_and_priced() -> None:
+def test_workers_are_counted_by_what_they_do_those_just_asked_for_included() -> None:
     async def story() -> None:
         api = Api()
         api.plan(
             a_worker("w1", busy=True),
             a_worker("w2"),
+            a_worker("w5", Phase.WARMING),
             a_worker("", Phase.WARMING),
             a_worker("w3", Phase.LEAVING),
             a_worker("w4", Phase.CLOSED),
+            fleet=Fleet(version=7, desired={SMALL.name: 8}, asked={SMALL.name: (NOON, NOON)}),
         )
         api.world.clock.advance(timedelta(seconds=4))
 
@@ -100,10 +102,10 @@ def test_workers_are_counted_by_what_they_do_and_priced() -> None:
 
         (row,) = view["shapes"]
         counted = ("desired", "ready", "busy", "idle", "warming", "leaving", "closed")
-        assert [row[name] for name in counted] == [3, 2, 1, 1, 1, 1, 1]
+        assert [row[name] for name in counted] == [8, 2, 1, 1, 3, 1, 1]
         assert (row["type"], row["usd_per_hour_micros"]) == ("m7i.2xlarge", 403_200)
-        assert (view["workers"], view["usd_per_hour_micros"]) == (5, 5 * 403_200)
-        assert (view["version"], view["desired"]) == (7, 3)
+        assert (view["workers"], view["usd_per_hour_micros"]) == (7, 7 * 403_200)
+        assert (view["version"], view["desired"]) == (7, 8)
         assert (view["age_seconds"], view["stale"], view["note"]) == (4.0, False, "")
         assert view["offered"] == ["bench", "general-small"]
 

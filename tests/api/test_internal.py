@@ -15,6 +15,7 @@ from clusterra.api.routes.internal import LARGEST
 from clusterra.control import hear
 from clusterra.core.change import Change
 from clusterra.core.events.event import EventQuery
+from clusterra.core.people.credentials import FileKey, KeyUse
 from tests.api.asgi import Answer, ask
 from tests.served import KEY, Served, served
 from tests.world import LAB, World
@@ -33,7 +34,7 @@ class Door:
         self.nudged: list[int] = []
         self.world.site.nudge = self.nudged.extend
         self.plane = self.world.plane()
-        self.plane.keys = {LAB: KEY}
+        self.plane.keys = [FileKey(cluster=LAB, use=KeyUse.COLLECTOR, secret=KEY)]
         self.app: ASGIApp = make_app(self.plane)
 
     async def post(self, body: object, path: str = EVENTS, **headers: str) -> Answer:
@@ -130,7 +131,7 @@ def test_only_the_collector_of_a_known_cluster_is_heard(
 def test_a_cluster_without_a_key_is_heard_from_nobody() -> None:
     async def story() -> None:
         door = Door()
-        door.plane.keys = {}
+        door.plane.keys = ()
 
         assert (await door.post(started(), authorization="Bearer ")).status == 401
         assert (await door.post(started())).status == 401

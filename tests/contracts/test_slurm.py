@@ -152,6 +152,42 @@ def test_it_has_nodes_and_partitions(world: World) -> None:
     run(world, story)
 
 
+def test_it_tells_what_holds_jobs_back(world: World) -> None:
+    async def story() -> None:
+        slurm = world.slurm
+        partitions = {each.name: each for each in await slurm.partitions()}
+        rules = {each.name: each for each in await slurm.partition_rules()}
+
+        assert set(rules) == set(partitions)
+        for name, each in rules.items():
+            assert (each.state, each.max_minutes) == (
+                partitions[name].state,
+                partitions[name].max_minutes,
+            )
+        limits = await slurm.limits(user=world.user, account=world.account)
+        assert all(each.of and each.amount >= 0 for each in limits.rows)
+        assert limits.under(world.account, world.account)
+        assert not limits.under(world.account, "somebody-elses")
+        assert all(each.name for each in await slurm.reservations())
+        assert all(each.free + each.used <= each.total for each in await slurm.licences())
+
+    run(world, story)
+
+
+def test_what_holds_jobs_back_cannot_be_told_from_where_slurm_cannot_be_reached(
+    world: World,
+) -> None:
+    async def story() -> None:
+        cut_off = world.cut_off
+        for ask in (cut_off.partition_rules, cut_off.reservations, cut_off.licences):
+            with pytest.raises(Unreachable):
+                await ask()
+        with pytest.raises(Unreachable):
+            await cut_off.limits(user=world.user, account=world.account)
+
+    run(world, story)
+
+
 def test_a_submitted_job_waits_under_its_users_name_with_what_was_asked_for(world: World) -> None:
     async def story() -> None:
         job = await world.submit(hold=True, comment=stamp("run-1", "a note"))

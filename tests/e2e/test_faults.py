@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,7 @@ def _let_it_save(running: Running) -> None:
             changed_at = time.time()
         if not (jobs.exists() and nodes.exists() and jobs.stat().st_mtime > changed_at):
             return False
-        return all(name in nodes.read_bytes() for name in (b"w1", b"w2"))
+        return all(name in nodes.read_bytes() for name in (b"w-1", b"w-2"))
 
     eventually("queue and nodes are saved", is_saved, timeout=60)
 
@@ -113,7 +114,7 @@ def test_a_killed_slurmrestd_loses_no_job_and_makes_none_twice(fragile: Running)
     assert client.jobs(fragile.cluster, query="name:careful-*").total == 60
 
 
-@pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd", "mariadbd", "control-plane", "w1"])
+@pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd", "mariadbd", "control-plane", "agent"])
 def test_a_crashed_daemon_is_back_and_it_was_said(fragile: Running, daemon: str) -> None:
     if daemon == "slurmctld":
         _let_it_save(fragile)
@@ -132,6 +133,21 @@ def test_a_crashed_daemon_is_back_and_it_was_said(fragile: Running, daemon: str)
     [shown] = [each for each in status["daemons"] if each["name"] == daemon]
     assert shown["restarts"] == before.restarts + 1
     eventually("it takes jobs", lambda: takes_a_job(fragile), timeout=60)
+
+
+def test_a_killed_worker_is_back_and_its_jobs_live_on(fragile: Running) -> None:
+    once = "echo >> ran-$SLURM_JOB_ID; until [ -e go-$SLURM_JOB_ID ]; do sleep 0.1; done"
+    job = fragile.submit(once, name="lives-on")
+    view = fragile.wait(job, until=lambda view: view.state == "RUNNING")
+    before = fragile.slurmd(view.nodes)
+
+    os.kill(before, signal.SIGKILL)
+
+    eventually("its slurmd is back", lambda: fragile.slurmd(view.nodes) not in {0, before})
+    here = Path(f"{fragile.path}{view.work_dir}")
+    (here / f"go-{job}").touch()
+    assert fragile.wait_ended(job).state == "COMPLETED"
+    assert (here / f"ran-{job}").read_text().count("\n") == 1
 
 
 def takes_a_job(running: Running) -> bool:

@@ -14,6 +14,7 @@ def test_a_running_job_starts_again_after_everything_was_killed(one: Running) ->
     one.wait(job, until=lambda view: view.state == "RUNNING")
     saved = one.path / "var/lib/slurm/ctld/job_state"
     began = time.time()
+    one.submit("true")  # what has not changed since then is not saved again
     eventually("the queue is saved", lambda: saved.exists() and saved.stat().st_mtime > began)
     everything = descendants(one.pid)
 
@@ -63,7 +64,7 @@ def test_kill_9_of_the_supervisor_with_200_queued_jobs_loses_none(land: Land) ->
 
     eventually("nothing is left", lambda: gone(everything))
     # More workers than before, so that the jobs are over sooner.
-    again = land.up(land.home / "killed", "--workers", "8")
+    again = land.up(land.home / "killed", workers=8)
     try:
         client = again.client()
         eventually(

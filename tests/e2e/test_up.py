@@ -19,7 +19,7 @@ from tests.cluster import (
 
 def test_two_clusters_run_side_by_side_and_leave_no_process(land: Land) -> None:
     first = land.up(land.home / "left")
-    second = land.up(land.home / "right", "--workers", "1")
+    second = land.up(land.home / "right", workers=1)
     try:
         jobs = [each.submit("hostname") for each in (first, second)]
         ended = [
@@ -77,7 +77,9 @@ def test_history_and_address_survive_a_stop_and_a_start_in_a_deep_directory(land
     # No --port, --suite or --rootfs: what was chosen at first is remembered.
     after = Running(
         land=land,
-        **json.loads(land.run("up", "--detach", "--json", "--state", str(state)).stdout),
+        **json.loads(
+            land.run("up", "--detach", "--json", "--workers", "2", "--state", str(state)).stdout
+        ),
     )
     try:
         assert after.url == before.url
@@ -90,23 +92,23 @@ def test_history_and_address_survive_a_stop_and_a_start_in_a_deep_directory(land
 
 def test_fewer_workers_than_before_leave_none_that_waits_for_work(land: Land) -> None:
     state = land.home / "shrinking"
-    before = land.up(state, "--workers", "2")
+    before = land.up(state)
     jobs = [before.submit(ENDS_IF_IT_RUNS_AGAIN, cpus=os.cpu_count()) for _ in range(2)]
     for job in jobs:
         before.wait(job, until=lambda view: view.state == "RUNNING")
     before.down()
 
-    fewer = land.up(state, "--workers", "1")
+    fewer = land.up(state, workers=1)
     try:
         jobs += [fewer.submit("hostname") for _ in range(4)]
         assert {fewer.wait_ended(job, timeout=90).state for job in jobs} == {"COMPLETED"}
-        assert [node.name for node in fewer.nodes(1)] == ["w1"]
+        assert [node.name for node in fewer.nodes(1)] == ["w-1"]
     finally:
         fewer.down()
 
 
 def test_a_cluster_without_workers_lets_jobs_wait(land: Land) -> None:
-    empty = land.up(land.home / "empty", "--workers", "0")
+    empty = land.up(land.home / "empty", workers=0)
     try:
         job = empty.submit("hostname")
         assert empty.wait(job, until=lambda view: view.state == "PENDING").state == "PENDING"

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +76,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
     begun: list[Watched] = []
     (tmp_path / "rootfs").mkdir()
 
-    def started(*stages: tuple[Daemon, ...], **more: Any) -> Watched:
+    def started(*stages: tuple[Daemon, ...], first: Command | None = None, **more: Any) -> Watched:
+        """Start a guard; `first` is what comes before its last stage."""
+        *before, last = (Stage(title="", daemons=each) for each in stages)
         plan = Plan(
             rootfs=str(tmp_path / "rootfs"),
             mounts=(),
-            stages=tuple(Stage(title="", daemons=each) for each in stages),
+            stages=(*before, replace(last, first=first)),
             **more,
         )
         guard = subprocess.Popen(
@@ -177,11 +179,9 @@ def test_a_deaf_daemon_is_given_up_after_its_patience(start: Start, tmp_path: Pa
     assert "not ready after" in start((deaf,)).until("failed", "a")["why"]
 
 
-def test_followers_of_a_crashed_daemon_start_again_after_it_without_first_arguments(
-    start: Start, tmp_path: Path
-) -> None:
-    note = f"import sys; print(sys.argv[1:], file=open(r'{tmp_path}/seen', 'a')); "
-    follower = daemon(tmp_path, "w", note + STAY, follows="a", only_first=("-b",))
+def test_followers_of_a_crashed_daemon_start_again_after_it(start: Start, tmp_path: Path) -> None:
+    note = f"print('started', file=open(r'{tmp_path}/seen', 'a')); "
+    follower = daemon(tmp_path, "w", note + STAY, follows="a")
     guard = start((daemon(tmp_path, "a"),), (follower,))
     guard.until("up")
 
@@ -189,7 +189,7 @@ def test_followers_of_a_crashed_daemon_start_again_after_it_without_first_argume
     guard.until("ready", "w")
 
     # Its socket is left over and answers nobody, so that it is ready means that it runs again.
-    eventually(lambda: (tmp_path / "seen").read_text() == "['-b']\n[]\n")
+    eventually(lambda: (tmp_path / "seen").read_text() == "started\nstarted\n")
     assert guard.told("crashed") == ["a"]
     events = [(each["what"], each["daemon"]) for each in guard.said]
     assert events[::-1].index(("ready", "a")) > events[::-1].index(("started", "w"))
@@ -214,6 +214,68 @@ def test_work_is_let_in_when_all_are_ready_and_again_after_a_crash(
     os.kill(guard.outside("a"), signal.SIGKILL)
 
     eventually(lambda: opened.read_text().count(".") == 2)
+
+
+def test_work_is_let_in_again_after_a_crash_that_nobody_follows(
+    start: Start, tmp_path: Path
+) -> None:
+    opened = tmp_path / "opened"
+    guard = start(
+        (daemon(tmp_path, "a"), daemon(tmp_path, "b")),
+        opening=noted_opening(opened),
+        comes_back_closed="a",
+    )
+    guard.until("up")
+
+    os.kill(guard.outside("a"), signal.SIGKILL)
+
+    eventually(lambda: opened.read_text().count(".") == 2)
+    os.kill(guard.outside("b"), signal.SIGKILL)
+    guard.until("ready", "b")
+    assert opened.read_text().count(".") == 2
+
+
+def test_what_comes_before_a_stage_is_done_once_and_until_it_succeeds(
+    start: Start, tmp_path: Path
+) -> None:
+    tried, ready = tmp_path / "tried", tmp_path / "a.sock"
+    third_time = f"test -S '{ready}' && echo . >> '{tried}' && test $(wc -l < '{tried}') -ge 3"
+    guard = start(
+        (daemon(tmp_path, "a"),),
+        (daemon(tmp_path, "b"),),
+        first=Command(argv=("sh", "-c", third_time), env={"PATH": os.environ["PATH"]}),
+    )
+    guard.until("up")
+
+    os.kill(guard.outside("b"), signal.SIGKILL)
+    guard.until("ready", "b")
+
+    assert tried.read_text().count(".") == 3
+
+
+def test_a_file_of_an_earlier_life_does_not_make_a_daemon_ready(
+    start: Start, tmp_path: Path
+) -> None:
+    sign, may = tmp_path / "sign", tmp_path / "may"
+    sign.touch()
+    slow = f"until test -e '{may}'; do sleep 0.02; done; touch '{sign}'; exec sleep 600"
+    guard = start(
+        (
+            Daemon(
+                name="a",
+                argv=("sh", "-c", slow),
+                env={"PATH": os.environ["PATH"]},
+                log=str(tmp_path / "a.log"),
+                ready=f"file://{sign}",
+            ),
+        )
+    )
+    guard.until("started", "a")
+    eventually(lambda: not sign.exists())
+
+    may.touch()
+
+    guard.until("ready", "a")
 
 
 def from_the_second_start(note: Path, fate: str) -> str:

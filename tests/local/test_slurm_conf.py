@@ -1,7 +1,20 @@
 """Slurm's configuration: what differs between root, one user and the older release."""
 
-from clusterra.local.slurm_conf import Slurm, files, worker_memory_mib
+from typing import Any
+
+from clusterra.core.scaling.shapes import Family, Shape
+from clusterra.local.slurm_conf import Slurm, files
 from clusterra.local.users import Person
+
+
+def a_shape(name: str, family: Family, **known: Any) -> Shape:
+    machine = {"size": name.rpartition("-")[2], "arch": "amd64", "vcpus": 8, "memory_gib": 32}
+    return Shape(name=name, family=family, **{**machine, **known})
+
+
+SMALL = a_shape("general-small", Family.GENERAL, cpus=7, memory_mib=31_000)
+LARGE = a_shape("general-large", Family.GENERAL, cpus=31, memory_mib=129_000)
+GPU = a_shape("gpu-l4-x4", Family.GPU, cpus=47, memory_mib=190_000, gpus=4, gpu_model="l4")
 
 
 def made(version: str = "26.05.5", single: Person | None = None) -> dict[str, str]:
@@ -13,6 +26,7 @@ def made(version: str = "26.05.5", single: Person | None = None) -> dict[str, st
             slurmd_port=2,
             dbd_port=3,
             single=single,
+            shapes={shape.name: shape for shape in (SMALL, LARGE, GPU)},
         )
     )
 
@@ -56,7 +70,27 @@ def test_a_name_with_a_quote_does_not_end_the_sql() -> None:
     assert "'o\\'hara'@'localhost'" in sql
 
 
-def test_workers_share_the_memory_of_the_host() -> None:
-    assert worker_memory_mib(24_103, 2) == 12_032
-    assert worker_memory_mib(24_103, 0) == 24_064
-    assert worker_memory_mib(100, 4) == 256
+def templates() -> dict[str, dict[str, str]]:
+    """Return what is said of each kind of node that could be, by its name."""
+    lines = [line for line in made()["slurm.conf"].splitlines() if "State=FUTURE" in line]
+    words = [dict(word.partition("=")[::2] for word in line.split()) for line in lines]
+    return {each["NodeName"]: each for each in words}
+
+
+def test_a_job_for_any_shape_is_taken_whether_or_not_there_is_a_worker_of_it() -> None:
+    general = templates()["template-general-amd64-[1-64]"]
+
+    assert (general["CPUs"], general["RealMemory"]) == ("31", "129000")
+    assert set(general["Feature"].split(",")) == SMALL.features | LARGE.features
+
+
+def test_gpus_are_told_of_by_model_and_each_has_a_file() -> None:
+    conf = made()
+
+    assert templates()["template-gpu-l4-amd64-[1-64]"]["Gres"] == "gpu:l4:4"
+    assert (
+        "NodeName=gpu-l4-x4-[1-1024] Name=gpu Type=l4 File=/etc/slurm/gpu[0-3]\n"
+        in conf["gres.conf"]
+    )
+    assert {"gpu0", "gpu1", "gpu2", "gpu3"} <= set(conf)
+    assert "gpu4" not in conf

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterra.core.errors import Invalid, Refused
+from clusterra.local.fleet import LocalFleet
 from clusterra.local.settings_file import settings_toml
 from clusterra.local.state import (
     Oidc,
@@ -120,6 +121,7 @@ def test_the_control_plane_can_read_its_settings(tmp_path: Path) -> None:
         started_at=1_800_000_000,
         owner="ana@lab.example",
         oidc=Oidc(issuer="https://id.lab.example", client_id="clusterra", domains=("lab.example",)),
+        fleet=LocalFleet(arch="amd64"),
     )
     (tmp_path / "clusterra.toml").write_text(text)
 

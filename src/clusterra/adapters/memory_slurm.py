@@ -37,7 +37,9 @@ class MemorySlurm:
         self,
         clock: Clock,
         *,
-        nodes: Sequence[Node] = (Node(name="w1", state="IDLE", cpus=8, memory_mib=16000),),
+        nodes: Sequence[Node] = (
+            Node(name="w1", state="IDLE", cpus=8, memory_mib=16000, partitions=("main",)),
+        ),
         partitions: Sequence[Partition] = (Partition(name="main", state="UP", default=True),),
     ) -> None:
         self._clock = clock

@@ -8,7 +8,7 @@ may write there could otherwise have any file of this machine read to them.
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,16 +95,19 @@ def _open(directory: int, name: str) -> int | None:
     return None
 
 
-async def follow(log: Log, *, keep_alive: float = KEEP_ALIVE) -> AsyncIterator[bytes]:
+async def follow(log: Log, *, keep_alive: float = KEEP_ALIVE) -> AsyncGenerator[bytes, None]:
     """Yield server-sent events with what is written, from a little before the end, for ever.
 
-    A file that is not there yet is waited for; one that was begun anew is read from its
-    beginning. Joining the data lines with newlines gives the bytes of the file.
+    The first is a comment, sent as soon as the file was looked for. A file that is not there
+    yet is waited for; one that was begun anew is read from its beginning. Joining the data
+    lines with newlines gives the bytes of the file.
     """
     loop = asyncio.get_running_loop()
     file = _Growing(log)
     gap, silent_since = SOON, loop.time()
     try:
+        await asyncio.to_thread(file.open)
+        yield b": here\n\n"
         while True:
             late = loop.time() - silent_since >= keep_alive
             # What has waited so long for the rest of its last character is not text.
@@ -135,9 +138,24 @@ class _Growing:
         self._at = 0
         self._seen_before = False
 
+    def open(self) -> bool:
+        """Find the file; False if it is not there."""
+        with suppress(OSError):
+            self._descriptor = open_log(self._log)
+        if self._descriptor is None:
+            self._seen_before = True  # whatever comes now is new, from its first byte
+            return False
+        size = os.fstat(self._descriptor).st_size
+        self._at = 0 if self._seen_before else max(size - BEFORE_END, 0)
+        if self._at:
+            start = os.pread(self._descriptor, 4, self._at)
+            self._at += len(start) - len(start.lstrip(_CONTINUING))
+        self._seen_before = True
+        return True
+
     def read(self, *, whole: bool) -> bytes:
         """Return what has been added; if `whole`, not the beginning of a character."""
-        if self._descriptor is None and not self._open():
+        if self._descriptor is None and not self.open():
             return b""
         assert self._descriptor is not None
         found = os.fstat(self._descriptor)
@@ -156,20 +174,6 @@ class _Growing:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-    def _open(self) -> bool:
-        with suppress(OSError):
-            self._descriptor = open_log(self._log)
-        if self._descriptor is None:
-            self._seen_before = True  # whatever comes now is new, from its first byte
-            return False
-        size = os.fstat(self._descriptor).st_size
-        self._at = 0 if self._seen_before else max(size - BEFORE_END, 0)
-        if self._at:
-            start = os.pread(self._descriptor, 4, self._at)
-            self._at += len(start) - len(start.lstrip(_CONTINUING))
-        self._seen_before = True
-        return True
 
 
 _CONTINUING = bytes(range(0x80, 0xC0))

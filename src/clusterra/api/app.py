@@ -25,8 +25,10 @@ from clusterra.api.routes import (
     pages,
     server,
     users,
+    why,
     workspaces,
 )
+from clusterra.api.routes.agent import Edges
 from clusterra.api.routes.internal import Internal
 from clusterra.api.sse import ROUTE, LiveEvents
 from clusterra.api.straight import Straight
@@ -39,6 +41,7 @@ ROUTES = (
     clusters,
     fleet,
     jobs,
+    why,
     events,
     ledger,
     keys,
@@ -59,7 +62,7 @@ def make_app(plane: Plane) -> ASGIApp:
     metrics = app.state.metrics
     inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
     # Outermost what is asked most often, and is let in by a key.
-    return Internal(Door(inside, plane, metrics), plane, metrics)
+    return Internal(Edges(Door(inside, plane, metrics), plane, metrics), plane, metrics)
 
 
 def describe() -> FastAPI:

@@ -38,7 +38,7 @@ def fleet_view(
     seen = site.planned if isinstance(site.planned, Seen) else None
     planned = seen.value if seen else None
     wanted = planned.fleet if planned else fleet
-    rows = _rows(site, wanted, planned, policy)
+    workers = _workers(planned) if planned else None
     age = seen.age(now) if seen else None
     stale = bool(site.shapes) and (age is None or age > OLD or bool(site.sky.why_not))
     return FleetView(
@@ -48,11 +48,11 @@ def fleet_view(
         version=wanted.version,
         decided_at=wanted.decided_at,
         desired=sum(wanted.desired.values()),
-        workers=len(planned.workers) if planned else None,
-        usd_per_hour_micros=hourly(Counter(each.shape for each in planned.workers), site.shapes, policy)
-        if planned
-        else None,
-        shapes=rows,
+        workers=None if workers is None else len(workers),
+        usd_per_hour_micros=None
+        if workers is None
+        else hourly(Counter(each.shape for each in workers), site.shapes, policy),
+        shapes=_rows(site, wanted, workers, policy),
         shortages=[
             ShortageView(shape=name, why=each.why, failures=each.failures, until=each.until)
             for name, each in sorted(wanted.shortages.items())
@@ -94,17 +94,29 @@ def _note(site: Site, *, stale: bool) -> str:
     )
 
 
-def _rows(site: Site, fleet: Fleet, planned: Planned | None, policy: Policy) -> list[ShapeFleet]:
-    workers: dict[str, list[Worker]] = {}
-    for each in planned.workers if planned else ():
-        workers.setdefault(each.shape, []).append(each)
-    names = sorted({*workers, *(name for name, number in fleet.desired.items() if number)})
+def _workers(planned: Planned) -> list[Worker]:
+    """Return those there were when it was decided, and those that have been asked for since."""
+    asked = [
+        Worker(shape=shape, phase=Phase.WARMING, since=moment)
+        for shape, moments in planned.fleet.asked.items()
+        for moment in moments
+    ]
+    return [*(each for each in planned.workers if each.name), *asked]
+
+
+def _rows(
+    site: Site, fleet: Fleet, workers: list[Worker] | None, policy: Policy
+) -> list[ShapeFleet]:
+    by_shape: dict[str, list[Worker]] = {}
+    for each in workers or ():
+        by_shape.setdefault(each.shape, []).append(each)
+    names = sorted({*by_shape, *(name for name, number in fleet.desired.items() if number)})
     return [
         _row(
             name,
             site.shapes.get(name),
             fleet.desired.get(name, 0),
-            workers.get(name, []) if planned else None,
+            None if workers is None else by_shape.get(name, []),
             policy,
         )
         for name in names

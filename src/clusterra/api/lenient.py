@@ -49,7 +49,7 @@ def members(body: bytes) -> Members:
 def read_as(into: type[T], given: Members) -> T:
     """Make a value of what can be used of these members. Raises Unreadable."""
     found: dict[str, Any] = {}
-    for name, (decoder, required) in _fields(into).items():
+    for name, (decoder, required) in _fields(typing.cast("Any", into)).items():
         try:
             found[name] = decoder.decode(given[name])
         except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):

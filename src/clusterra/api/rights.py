@@ -58,6 +58,9 @@ ROUTES: Mapping[str, Deed] = {
     "GET /v1/audit": Deed.SEE_AUDIT,
     # clusters
     "GET /v1/clusters": Deed.SEE_CLUSTERS,
+    "POST /v1/clusters": Deed.ADD_CLUSTER,
+    f"DELETE {_CLUSTER}": Deed.KEEP_CLUSTERS,
+    f"POST {_CLUSTER}/rotate-key": Deed.KEEP_KEYS,
     f"GET {_CLUSTER}": Deed.SEE_CLUSTER,
     f"GET {_CLUSTER}/nodes": Deed.SEE_CLUSTER,
     f"GET {_CLUSTER}/partitions": Deed.SEE_CLUSTER,
@@ -76,6 +79,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_JOBS}/{{job_id}}": Deed.SEE_JOBS,
     f"GET {_JOBS}/{{job_id}}/events": Deed.SEE_EVENTS,
     f"GET {_JOBS}/{{job_id}}/output": Deed.READ_OUTPUT,
+    f"GET {_JOBS}/{{job_id}}/why": Deed.SEE_JOBS,
     f"DELETE {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"PATCH {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"POST {_JOBS}/{{job_id}}/hold": Deed.CHANGE_JOBS,
@@ -89,6 +93,9 @@ ROUTES: Mapping[str, Deed] = {
     # what machines say
     "POST /v1/internal/events": Deed.REPORT,
     "POST /v1/internal/batch": Deed.REPORT,
+    "POST /v1/internal/agent/heartbeat": Deed.REPORT,
+    # Without a key, which its caller's shell loses: it is known by the node that it names.
+    "POST /v1/internal/clusters/{cluster}/node-misclassified": Deed.REPORT,
     # pages
     "GET /": Deed.PASS,
     "GET /login": Deed.PASS,

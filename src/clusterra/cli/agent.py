@@ -110,7 +110,6 @@ def _key(file: Path | None, environ: Mapping[str, str]) -> Callable[[], str]:
         given = environ.get("CLUSTERRA_AGENT_API_KEY", "").strip()
         return lambda: given
     there = file.absolute()
-    read_key(there)
     return lambda: read_key(there)
 
 

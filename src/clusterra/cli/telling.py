@@ -36,6 +36,8 @@ class Telling:
     detached: bool = False
     sign_in_url: Callable[[Running], str] = lambda _: ""
     """Where the owner signs in, asked once it is up."""
+    for_programs: Callable[[Running], dict[str, str]] = lambda _: {}
+    """What else a program is told, asked once it is up."""
     _told_percent: int = -1
     _drawn: bool = False
 
@@ -73,7 +75,7 @@ class Telling:
 
     def up(self, running: Running) -> None:
         if self.as_json:
-            told = {**running.announcement(), "sign_in_url": self.sign_in_url(running)}
+            told = {**running.announcement(), **self.for_programs(running)}
             click.echo(msgspec.json.encode(told))
         elif not self.quiet_banner:
             for line in self._banner(running):
@@ -81,7 +83,7 @@ class Telling:
 
     def stopping(self) -> None:
         self._line(
-            "Stopping in order: workers, control plane, Slurm, database. "
+            "Stopping in order: agent, control plane, Slurm, database. "
             "Ctrl-C again ends everything at once."
         )
 
@@ -91,7 +93,7 @@ class Telling:
         )
 
     def _banner(self, running: Running) -> list[str]:
-        workers = f"{running.workers} worker{'' if running.workers == 1 else 's'}"
+        workers = _workers(running)
         command = f"{_called()}{self.state_option}"
         lines = [
             "",
@@ -131,6 +133,14 @@ class Telling:
         if self.stamp is not None:
             text = f"{self.stamp():%Y-%m-%d %H:%M:%S} {text.strip()}"
         say(text, error=self.as_json)
+
+
+def _workers(running: Running) -> str:
+    if running.agent_key_file:
+        return "workers elsewhere"
+    if running.workers is None:
+        return "workers as jobs need them"
+    return f"{running.workers} worker{'' if running.workers == 1 else 's'}"
 
 
 def _short(path: str) -> str:

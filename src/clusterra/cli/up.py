@@ -102,9 +102,12 @@ def _oidc_options(function: F) -> F:
 @click.option(
     "--workers",
     type=click.IntRange(0, 64),
-    default=2,
-    show_default=True,
-    help="How many worker nodes to run on this machine.",
+    help="Run always so many workers, sharing this machine. [default: as many as jobs need]",
+)
+@click.option(
+    "--no-agent",
+    is_flag=True,
+    help="Start no workers here: an agent elsewhere does, with the `agent_key` of --json.",
 )
 @click.option("--detach", is_flag=True, help="Return when it is up and leave it running.")
 @click.option(
@@ -123,7 +126,8 @@ def up(
     *,
     state: Path | None,
     port: int | None,
-    workers: int,
+    workers: int | None,
+    no_agent: bool,
     detach: bool,
     no_hooks: bool,
     owner: str,
@@ -144,6 +148,7 @@ def up(
     wishes = Wishes(
         port=port,
         workers=workers,
+        agent=not no_agent,
         suite=suite,
         rootfs=rootfs,
         hook=None if no_hooks else hook_script(),
@@ -324,6 +329,15 @@ def _sign_in_url(here: Running) -> str:
             return ""  # it is up all the same; `clusterra people link` says what is wrong
 
 
+def _agent_key(here: Running) -> dict[str, str]:
+    """Return the key for an agent that is started elsewhere, where one is to be."""
+    return {"agent_key": read_token(Path(here.agent_key_file))} if here.agent_key_file else {}
+
+
+def _for_programs(here: Running) -> dict[str, str]:
+    return {"sign_in_url": _sign_in_url(here), **_agent_key(here)}
+
+
 def _telling(state: Path | None, *, as_json: bool, no_color: bool, detached: bool) -> Telling:
     stream = sys.stderr if as_json else sys.stdout
     return Telling(
@@ -332,6 +346,7 @@ def _telling(state: Path | None, *, as_json: bool, no_color: bool, detached: boo
         detached=detached,
         state_option=f" --state {state}" if state else "",
         sign_in_url=_sign_in_url,
+        for_programs=_for_programs,
     )
 
 
@@ -339,7 +354,7 @@ def _already_up(cluster: State, *, as_json: bool) -> None:
     found = running(cluster)
     assert found is not None
     if as_json:
-        _print_json(found.announcement())
+        _print_json({**found.announcement(), **_agent_key(found)})
         return
     say(f"Clusterra is up already    {found.url}    (pid {found.pid})")
     say("See what runs with `clusterra status`; stop it with `clusterra down`.")

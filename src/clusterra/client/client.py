@@ -36,8 +36,18 @@ from clusterra.wire.jobs import (
 if TYPE_CHECKING:
     from clusterra.client.fleet import Fleet
     from clusterra.client.people import People
-    from clusterra.wire.clusters import ClusterPage, ClusterView, NodePage, PartitionPage
+    from clusterra.wire.clusters import (
+        AddCluster,
+        ClusterAdded,
+        ClusterPage,
+        ClusterRemoved,
+        ClusterView,
+        KeyRotated,
+        NodePage,
+        PartitionPage,
+    )
     from clusterra.wire.events import EventPage
+    from clusterra.wire.why import WhyView
 
 T = TypeVar("T")
 
@@ -99,6 +109,21 @@ class Client:
 
         return self._call(ClusterView, "GET", _at(cluster))
 
+    def add_cluster(self, wanted: "AddCluster") -> "ClusterAdded":
+        from clusterra.wire.clusters import ClusterAdded
+
+        return self._call(ClusterAdded, "POST", "/v1/clusters", wanted)
+
+    def remove_cluster(self, cluster: str) -> "ClusterRemoved":
+        from clusterra.wire.clusters import ClusterRemoved
+
+        return self._call(ClusterRemoved, "DELETE", _at(cluster))
+
+    def rotate_key(self, cluster: str, use: str) -> "KeyRotated":
+        from clusterra.wire.clusters import KeyRotated, RotateKey
+
+        return self._call(KeyRotated, "POST", _at(cluster, "rotate-key"), RotateKey(use=use))
+
     def nodes(self, cluster: str) -> "NodePage":
         from clusterra.wire.clusters import NodePage
 
@@ -124,6 +149,12 @@ class Client:
     def job(self, cluster: str, job: str | int) -> JobView:
         """Return a job by its id or its label (`43_5`)."""
         return self._call(JobView, "GET", _at(cluster, "jobs", job))
+
+    def why(self, cluster: str, job: str | int) -> "WhyView":
+        """Return why a job waits."""
+        from clusterra.wire.why import WhyView
+
+        return self._call(WhyView, "GET", _at(cluster, "jobs", job, "why"))
 
     def submit(self, cluster: str, job: SubmitJob, *, key: str | None = None) -> JobAccepted:
         """Submit once: repeating it with the same `key` never makes a second job."""

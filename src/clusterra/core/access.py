@@ -76,6 +76,8 @@ class Deed(StrEnum):
     LEAVE = "leave a workspace"
     SET_UP = "change a workspace's settings"
     KEEP_KEYS = "handle a cluster's keys"
+    ADD_CLUSTER = "ask for a cluster to be added"
+    KEEP_CLUSTERS = "add and remove clusters"
     SET_POLICY = "set how a fleet may grow and shrink"
 
 
@@ -112,6 +114,9 @@ TABLE: Mapping[Deed, Right] = {
     Deed.LEAVE: Right(EVERYBODY, Scope.SELF),
     Deed.SET_UP: Right(RUNNING, Scope.ADMIN),
     Deed.KEEP_KEYS: Right(RUNNING, Scope.ADMIN),
+    # Which workspace it is for stands in the request; there, KEEP_CLUSTERS is asked.
+    Deed.ADD_CLUSTER: Right(Who.SOMEBODY, Scope.ADMIN),
+    Deed.KEEP_CLUSTERS: Right(RUNNING, Scope.ADMIN),
     Deed.SET_POLICY: Right(RUNNING, Scope.ADMIN),
 }
 

@@ -11,6 +11,8 @@ class Cluster:
     id: str
     name: str
     slurm_url: str
+    added: bool = False
+    """By an admin while the server ran, and not by its settings: the server is ready without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,8 +91,6 @@ class Door:
             }
         )
         await response.prepare(request)
-        # Headers leave with the first bytes, and there may be none for a long time.
-        await response.write(b": here\n\n")
         async with aclosing(follow(log, keep_alive=self._keep_alive)) as events:
             async for each in events:
                 await response.write(each)

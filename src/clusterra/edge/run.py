@@ -3,8 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -81,7 +81,7 @@ async def _work(agent: Agent, tell: Callable[[Happened], None]) -> None:
             every=agent.every,
             tell=tell,
         )
-        async with _said_to_be_ready(agent.ready_file):
+        with _said_to_be_ready(agent.ready_file):
             await heart.run()
     finally:
         await door.close()
@@ -100,8 +100,8 @@ async def _open(door: Door, agent: Agent) -> int:
         ) from None
 
 
-@asynccontextmanager
-async def _said_to_be_ready(file: Path | None) -> AsyncIterator[None]:
+@contextmanager
+def _said_to_be_ready(file: Path | None) -> Iterator[None]:
     if file is not None:
         file.write_text(f"{os.getpid()}\n")
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from clusterra.local.plan import Command, Daemon
-from clusterra.local.probe import answers
+from clusterra.local.probe import answers, forget
 
 TICK = 0.02
 """Seconds between two looks while something is starting."""
@@ -44,10 +44,10 @@ class Child:
     def start(self) -> int:
         """Start it and return its pid."""
         daemon = self.daemon
-        argv = daemon.argv if self.was_ready else (*daemon.argv, *daemon.only_first)
+        forget(daemon.ready)
         with open_log(daemon.log) as log:
             self.process = subprocess.Popen(
-                argv,
+                daemon.argv,
                 env=dict(daemon.env),
                 cwd="/",
                 stdin=subprocess.DEVNULL,

@@ -1,23 +1,25 @@
 """What runs in an embedded cluster, as data: the order, the command, the sign of being ready.
 
 The guard knows nothing about Slurm. It gets this plan, starts one stage after
-the other, keeps each daemon running and stops the stages in reverse.
+the other, keeps each daemon running and stops the stages in reverse. Workers are
+not in it: they come and go with the queue, and the agent starts and stops them.
 """
 
-import os
 import sys
 from collections.abc import Mapping
+
+import msgspec
 
 from clusterra.local.inside import PATH, Inside, as_single
 from clusterra.local.mounts import mounts
 from clusterra.local.opening import open_partition, settle
 from clusterra.local.plan import Daemon, Plan, Stage
-from clusterra.local.slurm_conf import Slurm, node_conf, worker_memory_mib
+from clusterra.local.slurm_conf import Slurm
 from clusterra.local.state import SLURM_UID, SLURMREST_UID, State
 from clusterra.local.tcp import PLANE, Ports
 
 CTLD, DBD, RESTD, SLURMD = "slurmctld", "slurmdbd", "slurmrestd", "slurmd"
-MARIADB = "mariadbd"
+MARIADB, AGENT = "mariadbd", "agent"
 DATABASE_MADE = ".made"
 """A file in the database's directory, written last when the database was first made."""
 
@@ -40,17 +42,13 @@ exec slurmctld -D $ignore_missing
 would not start again because of what it never wrote; the jobs, which it does save, it recovers."""
 
 
-def worker_names(count: int) -> tuple[str, ...]:
-    return tuple(f"w{number}" for number in range(1, count + 1))
-
-
 def plan(
     state: State,
     rootfs: str,
     slurm: Slurm,
     ports: Ports,
     *,
-    workers: int,
+    agent: bool,
     environ: Mapping[str, str],
 ) -> Plan:
     inside = Inside(rootfs=rootfs, single=slurm.single)
@@ -62,23 +60,37 @@ def plan(
         Stage(title=title, daemons=(_slurmrestd(state, inside, ports),)),
         Stage(
             title="control plane",
+            # Before anybody can ask for a worker: one of this life may have the name of an old one.
+            first=settle(inside),
             daemons=(
                 _control_plane(state, slurm, ports, environ),
                 *((_collector(state, slurm, ports, environ),) if slurm.hooks else ()),
             ),
         ),
     ]
-    if workers:
-        daemons = tuple(
-            _slurmd(state, inside, name, ports[name], workers) for name in worker_names(workers)
-        )
-        stages.append(Stage(title=f"{workers} worker{'s' if workers > 1 else ''}", daemons=daemons))
+    if agent:
+        stages.append(Stage(title="agent", daemons=(_agent(state, slurm, ports, environ),)))
     return Plan(
         rootfs=rootfs,
         mounts=mounts(state.path, rootfs),
         stages=tuple(stages),
-        settling=settle(inside, worker_names(workers)),
         opening=open_partition(inside),
+        comes_back_closed=CTLD,
+    )
+
+
+def place(state: State, rootfs: str, slurm: Slurm, ports: Ports) -> bytes:
+    """Return what the agent has to know to start a worker here."""
+    inside = Inside(rootfs=rootfs, single=slurm.single)
+    return msgspec.json.encode(
+        {
+            "launch": inside(0),
+            "env": PATH,
+            "directory": str(state.workers),
+            "logs": str(state.log(SLURMD).parent),
+            "first_port": ports[SLURMD],
+            "conf": "/etc/slurm/slurm-node.conf",
+        }
     )
 
 
@@ -192,27 +204,26 @@ def _collector(state: State, slurm: Slurm, ports: Ports, environ: Mapping[str, s
     )
 
 
-def _slurmd(state: State, inside: Inside, name: str, port: int, workers: int) -> Daemon:
-    memory_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    conf = node_conf(
-        port=port,
-        cpus=os.cpu_count() or 1,
-        memory_mib=worker_memory_mib(memory_mib, workers),
-    )
+def _agent(state: State, slurm: Slurm, ports: Ports, environ: Mapping[str, str]) -> Daemon:
+    ready = state.path / "run" / "agent.ready"
     return Daemon(
-        name=name,
-        argv=inside(
-            0,
-            *("slurmd", "-D", "-f", "/etc/slurm/slurm-node.conf"),
-            *("-Z", "-N", name, "--conf", conf),
+        name=AGENT,
+        # As root of the namespace, also without root: it starts workers inside the root file system.
+        argv=(
+            *(sys.executable, "-m", "clusterra", "agent"),
+            *("--url", f"http://127.0.0.1:{ports[PLANE]}"),
+            *("--cluster", slurm.cluster),
+            *("--key-file", str(state.agent_key(slurm.cluster))),
+            *("--local", str(state.place)),
+            *("--host", "127.0.0.1"),
+            *("--port", str(ports[AGENT])),
+            *("--logs", str(state.path / "home")),
+            *("--ready-file", str(ready)),
         ),
-        # "The machine was rebooted": what slurmctld believes to run here does not, run it again.
-        # After a crash of slurmd alone the jobs live on and are found again.
-        only_first=("-b",),
+        # A slurmctld that crashed may have forgotten workers, which do not register anew by
+        # themselves. The agent has each of them do so when it starts, and only then is ready.
         follows=CTLD,
-        env=PATH,
-        log=str(state.log(name)),
-        ready=f"tcp://127.0.0.1:{port}",
-        # Known to slurmctld only from the moment it has registered.
-        also=inside.shell(f"scontrol --oneliner show node {name} | grep -q SlurmdStartTime=2"),
+        env=dict(environ),
+        log=str(state.log(AGENT)),
+        ready=f"file://{ready}",
     )

@@ -1,6 +1,6 @@
 """Whether work is let in: not before everybody is ready, nor right after a crash.
 
-A daemon that others follow (slurmctld, and the workers that follow it) comes back from a crash
+A daemon that others follow (slurmctld, and the agent with its workers) comes back from a crash
 not knowing what they run. So work waits until all of them have reported back. One that never
 does must not keep everybody else waiting for ever: once one is back, the others are given some
 time, and then it goes on without those that are missing.
@@ -33,18 +33,19 @@ class Gate:
     is_open: bool = False
     _followed: list[Child] = field(init=False)
     _followers: list[Child] = field(init=False)
-    _settled: bool = False
     _was_open: bool = False
     _some_are_back_since: float | None = None
 
     def __post_init__(self) -> None:
         self._followers = [child for child in self.children if child.daemon.follows]
-        names = {child.daemon.follows for child in self._followers}
+        names = {child.daemon.follows for child in self._followers} | {self.plan.comes_back_closed}
         self._followed = [child for child in self.children if child.daemon.name in names]
 
-    def close(self) -> None:
-        self.is_open = False
-        self._some_are_back_since = None
+    def close_for(self, child: Child) -> None:
+        """Let no work in until this one and its followers are back, if it comes back closed."""
+        if child in self._followed:
+            self.is_open = False
+            self._some_are_back_since = None
 
     def open(self) -> Opened | None:
         """Let work in if it is time to; None if it is not, or was done before."""
@@ -82,8 +83,4 @@ class Gate:
         return False
 
     def _let_in(self) -> bool:
-        settling, opening = self.plan.settling, self.plan.opening
-        if not self._settled and settling is not None and not succeeds(settling):
-            return False
-        self._settled = True
-        return opening is None or succeeds(opening)
+        return self.plan.opening is None or succeeds(self.plan.opening)

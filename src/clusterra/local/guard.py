@@ -21,15 +21,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from clusterra.local.child import TICK, Child
+from clusterra.local.child import TICK, Child, succeeds
 from clusterra.local.gate import Gate
 from clusterra.local.mounts import mount_all
-from clusterra.local.plan import Plan
+from clusterra.local.plan import Command, Plan
 
 STEADY = 1
 """Seconds a daemon has to have been up before its earlier ends no longer delay its next start."""
 FIRST_TRIES = 2
 """How often a daemon may end before it was ever ready; then the start is given up."""
+PATIENCE = 60
+"""Seconds that what comes before a stage may take to succeed before the start is given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,30 @@ def backoff(failures: int) -> float:
     return min(0.1 * 2.0**failures, 30.0)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Stage:
+    children: list[Child]
+    first: Command | None
+    """What is still to be done before any of them is started."""
+    first_tried: float = 0
+    """When that was first tried."""
+
+    @property
+    def was_ready(self) -> bool:
+        return all(child.was_ready for child in self.children)
+
+
 class Guard:
     def __init__(self, plan: Plan, say: Callable[[Report], None]) -> None:
         self._say = say
-        self._stages = [[Child(daemon=daemon) for daemon in stage.daemons] for stage in plan.stages]
-        self._children = [child for stage in self._stages for child in stage]
+        self._stages = [
+            _Stage(
+                children=[Child(daemon=daemon) for daemon in stage.daemons],
+                first=stage.first,
+            )
+            for stage in plan.stages
+        ]
+        self._children = [child for stage in self._stages for child in stage.children]
         self._gate = Gate(plan=plan, children=self._children)
         self._stop_asked = False
         self._failed = ""
@@ -67,6 +88,7 @@ class Guard:
             wake.register(_signals(), selectors.EVENT_READ, _drain)
             while not (self._stop_asked or self._failed):
                 self._reap()
+                self._prepare()
                 self._start_due()
                 self._probe()
                 self._open()
@@ -82,6 +104,19 @@ class Guard:
         if not os.read(sys.stdin.fileno(), 4096):
             self.ask_to_stop()
 
+    def _prepare(self) -> None:
+        """Do what comes before the next stage, once all before it is ready."""
+        for stage in self._stages:
+            if stage.first is not None:
+                stage.first_tried = stage.first_tried or time.monotonic()
+                if succeeds(stage.first):
+                    stage.first = None
+                elif time.monotonic() - stage.first_tried > PATIENCE:
+                    name = stage.children[0].daemon.name
+                    self._give_up(name, f"could not be prepared for within {PATIENCE} s")
+            if stage.first is not None or not stage.was_ready:
+                return
+
     def _start_due(self) -> None:
         now = time.monotonic()
         for child in list(self._startable()):
@@ -91,10 +126,14 @@ class Guard:
     def _startable(self) -> Iterator[Child]:
         """Yield those that do not run and need wait for nobody but their own turn."""
         for stage in self._stages:
+            if stage.first is not None:
+                return
             yield from (
-                child for child in stage if child.process is None and self._leader_is_ready(child)
+                child
+                for child in stage.children
+                if child.process is None and self._leader_is_ready(child)
             )
-            if not all(child.was_ready for child in stage):
+            if not stage.was_ready:
                 return
 
     def _leader_is_ready(self, child: Child) -> bool:
@@ -125,7 +164,9 @@ class Guard:
                     )
                 )
             elif took > child.daemon.patience and not child.was_ready:
-                self._give_up(child, f"was not ready after {child.daemon.patience:.0f} s")
+                self._give_up(
+                    child.daemon.name, f"was not ready after {child.daemon.patience:.0f} s"
+                )
 
     def _open(self) -> None:
         opened = self._gate.open()
@@ -162,12 +203,12 @@ class Guard:
         was_steady = child.ready and time.monotonic() - child.since > STEADY
         child.ready = False
         child.failures = 1 if was_steady else child.failures + 1
+        self._gate.close_for(child)
         for each in self._children:
             if each.daemon.follows == child.daemon.name:
-                self._gate.close()
                 each.end()
         if not child.was_ready and child.failures >= FIRST_TRIES:
-            self._give_up(child, describe(code))
+            self._give_up(child.daemon.name, describe(code))
             return
         wait = backoff(child.failures)
         child.restarts += 1
@@ -182,9 +223,9 @@ class Guard:
             )
         )
 
-    def _give_up(self, child: Child, why: str) -> None:
+    def _give_up(self, daemon: str, why: str) -> None:
         self._failed = why
-        self._say(Report(what="failed", daemon=child.daemon.name, why=why))
+        self._say(Report(what="failed", daemon=daemon, why=why))
 
     def _pause(self) -> float | None:
         """Return how long nothing can need doing; None is until something happens."""
@@ -198,7 +239,7 @@ class Guard:
     def _stop(self) -> None:
         for stage in reversed(self._stages):
             begun = time.monotonic()
-            alive = [child for child in stage if child.process is not None]
+            alive = [child for child in stage.children if child.process is not None]
             for child in alive:
                 self._say(Report(what="stopping", daemon=child.daemon.name))
                 child.end()

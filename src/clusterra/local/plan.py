@@ -28,8 +28,6 @@ class Daemon:
     """What has to succeed as well before it counts as ready."""
     follows: str = ""
     """The daemon whose crash it does not outlive: it is ended, and started when that one is back."""
-    only_first: tuple[str, ...] = ()
-    """Arguments of the first start that a restart after a crash leaves out."""
     env: Mapping[str, str] = field(default_factory=dict)
     patience: float = 60
     """Seconds it may take to become ready before the start is given up."""
@@ -42,6 +40,8 @@ class Stage:
     title: str
     """What a person calls it; stages of one title are told about together."""
     daemons: tuple[Daemon, ...]
+    first: Command | None = None
+    """What has to succeed once before any of them is started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +56,11 @@ class Plan:
     rootfs: str
     mounts: tuple[Mount, ...]
     stages: tuple[Stage, ...]
-    settling: Command | None = None
-    """What to do once, when everything is ready for the first time."""
     opening: Command | None = None
-    """What to do when everything is ready, at first and again after a followed daemon crashed."""
+    """What to do when everything is ready, at first and again after the daemon crashed that comes
+    back closed."""
+    comes_back_closed: str = ""
+    """The daemon after whose crash the cluster has to be opened again. One that others follow is
+    such a daemon."""
     opening_patience: float = 30
     """Seconds the last followers are waited for, once one is back, before the rest have to do."""

@@ -30,6 +30,12 @@ def answers(address: str) -> bool:
         return False
 
 
+def forget(address: str) -> None:
+    """Take away the file that an earlier life left behind; whatever listens needs nothing."""
+    if address.startswith("file://"):
+        Path(address.removeprefix("file://")).unlink(missing_ok=True)
+
+
 def _unix(path: Path) -> bool:
     # A socket's address holds 107 bytes and a state directory may be deeper than that;
     # through the directory's descriptor the name is always short.

@@ -42,7 +42,10 @@ class Running:
     started: int = 0
     """With `pid`, the one process that is meant."""
     single_user: str = ""
-    workers: int = 0
+    workers: int | None = None
+    """How many there always are; None has as many as the jobs need."""
+    agent_key_file: str = ""
+    """Where the key of its agent is, if none was started with it."""
     daemons: tuple[DaemonStatus, ...] = ()
 
     @property

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from clusterra.local.slurm_conf import LARGEST_CPUS, LARGEST_MEMORY_MIB
+from clusterra.local.fleet import LocalFleet
 from clusterra.local.state import Oidc, State
 
 WORKSPACE = "clusterra"
 """The workspace of an embedded cluster, and the Slurm account that its people are put into."""
 
-Value = str | int | bool | Path | tuple[str, ...]
+Value = str | int | bool | Path | tuple[str, ...] | dict[str, str]
 
 
 def settings_toml(
@@ -24,6 +24,7 @@ def settings_toml(
     started_at: int,
     owner: str,
     oidc: Oidc | None,
+    fleet: LocalFleet,
 ) -> str:
     tables: dict[str, dict[str, Value]] = {
         "[server]": {"host": "127.0.0.1", "port": port, "state": state.path, "owner": owner},
@@ -44,10 +45,13 @@ def settings_toml(
         "[clusters.embedded]": {
             "root": state.path,
             "single_user": single,
-            "largest_cpus": LARGEST_CPUS,
-            "largest_memory_mib": LARGEST_MEMORY_MIB,
+            "largest_cpus": max((shape.cpus for shape in fleet.shapes.values()), default=0),
+            "largest_memory_mib": max(
+                (shape.memory_mib for shape in fleet.shapes.values()), default=0
+            ),
             "started_at": started_at,
         },
+        **_scaling(fleet),
     }
     if oidc is not None:
         tables["[oidc]"] = {"issuer": oidc.issuer, "client_id": oidc.client_id}
@@ -60,6 +64,30 @@ def settings_toml(
     return "\n\n".join(blocks) + "\n"
 
 
+def _scaling(fleet: LocalFleet) -> dict[str, dict[str, Value]]:
+    if fleet.fixed is None or fleet.workers is None:
+        return {"[clusters.scaling]": {"architectures": (fleet.arch,)}}
+    shape = fleet.fixed
+    return {
+        "[clusters.scaling]": {
+            "architectures": (fleet.arch,),
+            "only_these": True,
+            "max_workers": fleet.workers,
+            "minimum": {shape.name: str(fleet.workers)},
+        },
+        "[[clusters.scaling.shapes]]": {
+            "name": shape.name,
+            "arch": shape.arch,
+            "vcpus": shape.vcpus,
+            "memory_gib": shape.memory_gib,
+            "cpus": shape.cpus,
+            "memory_mib": shape.memory_mib,
+        },
+    }
+
+
 def _value(value: Value) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + " }"
     # A string of JSON is a string of TOML, as long as letters are left as they are.
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

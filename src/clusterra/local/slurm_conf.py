@@ -5,22 +5,19 @@ found by running Slurm 26.05 and 24.11 on one machine without munge, cgroups or
 systemd.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+from clusterra.core.scaling.shapes import Shape, Template, largest
 from clusterra.local.users import Person
 
-LARGEST_CPUS = 64
-LARGEST_MEMORY_MIB = 512_000
-
-_LARGEST = f"CPUs={LARGEST_CPUS} RealMemory={LARGEST_MEMORY_MIB}"
-TEMPLATES = (
-    f"NodeName=template-general-[1-64] State=FUTURE {_LARGEST} Feature=general",
-    f"NodeName=template-gpu-[1-16] State=FUTURE {_LARGEST} Feature=gpu Gres=gpu:8",
-)
-"""Nodes that could be. Slurm refuses a job that no node it knows could ever hold; with these,
-which `sinfo` does not show, a job too big for the workers of today waits instead."""
-
-WORKER_FEATURE = "general"
+TEMPLATES_EACH = 64
+"""Nodes that one job can ask for of a kind; Slurm refuses one that wants more."""
+MOST_NODES = 4096
+"""Templates and workers together. slurmctld makes room for so many at its start."""
+NUMBERED = 1024
+"""Up to which number the workers of a shape with GPUs are told of these."""
+GPU_FILE = "gpu"
 
 HOOK = "/var/lib/slurm/clusterra/hook.sh"
 """What slurmctld calls when a job starts and when it has ended."""
@@ -39,6 +36,8 @@ class Slurm:
     dbd_port: int
     single: Person | None = None
     hooks: bool = False
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    """What workers there can be."""
 
     @property
     def user(self) -> str:
@@ -63,7 +62,8 @@ def files(slurm: Slurm) -> dict[str, str]:
         "slurmdbd.conf": slurmdbd_conf(slurm),
         # Without this line slurmd insists on a cgroup file system, whatever ProctrackType says.
         "cgroup.conf": "CgroupPlugin=disabled\n",
-        "gres.conf": "AutoDetect=off\n",
+        "gres.conf": gres_conf(slurm.shapes.values()),
+        **dict.fromkeys(gpu_files(slurm.shapes.values()), ""),
         "database.sql": database_sql(slurm.user),
     }
 
@@ -96,7 +96,7 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         "DebugFlags=NO_CONF_HASH",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_CPU_Memory",
-        "MaxNodeCount=2048",
+        f"MaxNodeCount={MOST_NODES}",
         # A worker may declare more than the machine has.
         "SlurmdParameters=config_overrides",
         "SchedulerType=sched/backfill",
@@ -125,7 +125,7 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         *(_HOOKS if slurm.hooks else ()),
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
-        *TEMPLATES,
+        *map(template_line, largest(slurm.shapes)),
         # Takes jobs and starts none; opened when the workers have registered: see `opening`.
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=DOWN DefMemPerCPU=512",
     ]
@@ -160,10 +160,39 @@ def database_sql(user: str) -> str:
     )
 
 
-def node_conf(*, port: int, cpus: int, memory_mib: int) -> str:
-    return f"Port={port} CPUs={cpus} RealMemory={memory_mib} Feature={WORKER_FEATURE}"
+def template_line(template: Template) -> str:
+    """Return a line of nodes that could be.
+
+    Slurm refuses a job that no node it knows could ever hold; with these, which `sinfo` does
+    not show, a job that no worker of today can hold waits instead.
+    """
+    gres = f" Gres={gres_of(template.gpu_model, template.gpus)}" if template.gpus else ""
+    return (
+        f"NodeName=template-{template.name}-[1-{TEMPLATES_EACH}] State=FUTURE "
+        f"CPUs={template.cpus} RealMemory={template.memory_mib} "
+        f"Feature={','.join(sorted(template.features))}{gres}"
+    )
 
 
-def worker_memory_mib(host_mib: int, workers: int) -> int:
-    """Share the host's memory among its workers, in steps of 256 MiB."""
-    return max(host_mib // max(workers, 1) // 256 * 256, 256)
+def gres_of(model: str, gpus: int) -> str:
+    return f"gpu:{model}:{gpus}" if model else f"gpu:{gpus}"
+
+
+def gres_conf(shapes: Iterable[Shape]) -> str:
+    """Return which devices the workers of each shape have.
+
+    Plain files stand for them: jobs are scheduled and counted all the same, and nobody needs
+    root. Without a file for each, a node is drained for having fewer than it said.
+    """
+    lines = ["AutoDetect=off"]
+    for shape in shapes:
+        if shape.gpus:
+            model = f" Type={shape.gpu_model}" if shape.gpu_model else ""
+            files = f"/etc/slurm/{GPU_FILE}" + (f"[0-{shape.gpus - 1}]" if shape.gpus > 1 else "0")
+            lines.append(f"NodeName={shape.name}-[1-{NUMBERED}] Name=gpu{model} File={files}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def gpu_files(shapes: Iterable[Shape]) -> list[str]:
+    """Return the names of the files that stand for GPUs."""
+    return [f"{GPU_FILE}{n}" for n in range(max((shape.gpus for shape in shapes), default=0))]

@@ -17,14 +17,16 @@ from clusterra.core.errors import Conflict
 from clusterra.local import slurm_conf, users
 from clusterra.local.build import TEMPLATE
 from clusterra.local.daemons import (
+    AGENT,
     CTLD,
     DATABASE_MADE,
     DBD,
     RESTD,
     SLURMD,
+    place,
     plan,
-    worker_names,
 )
+from clusterra.local.fleet import local_fleet
 from clusterra.local.plan import Plan
 from clusterra.local.rootfs import Rootfs, cache_directory, obtain
 from clusterra.local.running import Running, SlurmAddress, running
@@ -52,7 +54,10 @@ class Wishes:
     """What was asked for beside the state directory."""
 
     port: int | None = None
-    workers: int = 2
+    workers: int | None = None
+    """How many there are to be, always; None has as many as the jobs need."""
+    agent: bool = True
+    """Whether workers run on this machine at all."""
     suite: str | None = None
     rootfs: Path | None = None
     hook: bytes | None = None
@@ -108,6 +113,7 @@ def prepare(
     state.remember(identity)
     single = users.single_user()
     ports = _ports(state, wishes, teller)
+    fleet = local_fleet(wishes.workers)
     slurm = slurm_conf.Slurm(
         cluster=identity.id,
         version=rootfs.slurm,
@@ -116,6 +122,7 @@ def prepare(
         dbd_port=ports[DBD],
         single=single,
         hooks=wishes.hook is not None,
+        shapes=fleet.shapes,
     )
     if wishes.hook is not None:
         write(state.spool / "hook.sh", wishes.hook, mode=0o755)
@@ -135,15 +142,17 @@ def prepare(
         started_at=int(time.time()),
         owner=identity.owner,
         oidc=identity.oidc,
+        fleet=fleet,
     )
     write(state.settings, settings.encode(), mode=0o600)
+    write(state.place, place(state, str(rootfs.path), slurm, ports))
     return Prepared(
         plan=plan(
             state,
             str(rootfs.path),
             slurm,
             ports,
-            workers=wishes.workers,
+            agent=wishes.agent,
             environ=environ,
         ),
         running=Running(
@@ -155,6 +164,7 @@ def prepare(
             slurm=SlurmAddress(version=rootfs.slurm, api_version=rootfs.api_version, url=rest),
             single_user=single.name if single else "",
             workers=wishes.workers,
+            agent_key_file="" if wishes.agent else str(state.agent_key(identity.id)),
         ),
     )
 
@@ -177,7 +187,7 @@ def _ports(state: State, wishes: Wishes, teller: Teller) -> Ports:
         remembered = msgspec.json.decode(state.ports.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.MsgspecError):
         remembered = {}
-    names = (CTLD, DBD, RESTD, SLURMD, PLANE, *worker_names(wishes.workers))
+    names = (CTLD, DBD, RESTD, SLURMD, PLANE, AGENT)
     ports = settle(names, remembered, asked=wishes.port)
     for sentence in ports.moved:
         teller.note(sentence)

@@ -115,6 +115,19 @@ class State:
     def collector_key(self, cluster: str) -> Path:
         return self.path / "keys" / f"{cluster}.key"
 
+    def agent_key(self, cluster: str) -> Path:
+        return self.path / "keys" / f"{cluster}.agent.key"
+
+    @property
+    def place(self) -> Path:
+        """Where the agent reads how workers are started here."""
+        return self.path / "run" / "place.json"
+
+    @property
+    def workers(self) -> Path:
+        """What the agent keeps of its workers from one start of it to the next."""
+        return self.path / "agent"
+
     def log(self, daemon: str) -> Path:
         return self.path / "var" / "log" / "slurm" / f"{daemon}.log"
 

@@ -42,6 +42,56 @@ class ClusterPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddCluster:
+    name: str
+    workspace: str = ""
+    """Whose it is to be; one's only one if left out."""
+    slurm: str = ""
+    """Address of its slurmrestd, as `http://head:6820`. Without one, nothing is done there."""
+    jwt_key: str = ""
+    """Slurm's HS256 key in base64. It goes with `slurm`."""
+    region: str = ""
+    """Of the cloud whose prices count; us-east-1 if left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAdded:
+    cluster: str
+    """Its id."""
+    agent_key: str
+    """Shown this once, as is the next; only their hashes are kept."""
+    collector_key: str
+    name: str
+    workspace: str
+    warning: str = ""
+    """Why its Slurm could not be seen; it is registered all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRemoved:
+    cluster: str
+    name: str
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotateKey:
+    use: str = "agent"
+    """Who shows it: `agent` or `collector`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRotated:
+    key: str
+    """Shown this once; only its hash is kept."""
+    id: str
+    cluster: str
+    use: str
+    old: list[str]
+    """Ids of the keys before it: each is good until it is revoked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
     name: str
     state: str

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from clusterra.adapters.slurmrest.decode import Amount, Envelope, whole
-from clusterra.core.limits import Holder, Limit, Limits, Measure, Per, PartitionRules, Rule
+from clusterra.core.limits import Holder, Limit, Limits, Measure, PartitionRules, Per, Rule
 
 
 class Trackable(msgspec.Struct, frozen=True):

@@ -25,8 +25,9 @@ from clusterra.ports import WorkerShape
 FIRST_LOOK, LOOK_LESS, SELDOM = 0.03, 1.3, 1.0
 """Seconds until a new slurmd is asked whether it answers, and how that grows up to what."""
 
-MOST_ENDS = 5
-"""How often in a row it may end soon after its start before it is given up."""
+PAUSES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Seconds before it is started again, by how often in a row it ended soon after its start. After
+the last it is given up."""
 
 STEADY = 10.0
 """Seconds after which an end is no longer one in a row."""
@@ -55,25 +56,33 @@ class _Worker:
 class LocalWorkers:
     """Use `opened`; two of them in one place are not possible."""
 
-    def __init__(self, place: Place, *, patience: float, stop_patience: float) -> None:
+    def __init__(
+        self, place: Place, *, patience: float, stop_patience: float, pauses: Sequence[float]
+    ) -> None:
         self._place = place
         self._kept = Kept(place.directory, place.logs or place.directory)
         self._patience = patience
         self._stop_patience = stop_patience
+        self._pauses = pauses
         self._workers: dict[str, _Worker] = {}
         self._failed: list[Failed] = []
         self._told: list[Callable[[], None]] = []
 
     @classmethod
     async def opened(
-        cls, place: Place, *, patience: float = 480, stop_patience: float = 10
+        cls,
+        place: Place,
+        *,
+        patience: float = 480,
+        stop_patience: float = 10,
+        pauses: Sequence[float] = PAUSES,
     ) -> Self:
         """Find the workers there are, and tend them from now on.
 
         One that does not answer within `patience` seconds is stopped and told of; one that
         is told to end has `stop_patience`. Raises Refused if another agent tends them.
         """
-        made = cls(place, patience=patience, stop_patience=stop_patience)
+        made = cls(place, patience=patience, stop_patience=stop_patience, pauses=pauses)
         made._kept.lock()
         for note in made._kept.notes():
             made._take_up(note)
@@ -195,6 +204,9 @@ class LocalWorkers:
     async def _restart(self, worker: _Worker) -> None:
         await _end(worker.tending)
         if worker.process is not None:
+            if await slurmd.answers(worker.note.port):
+                # Nobody may have noticed yet; but jobs may run there, which are not to be lost.
+                self._keep(worker, replace(worker.note, was_ready=True))
             await worker.process.stop(self._stop_patience)
         worker.process, worker.ready = None, False
         worker.settled.clear()
@@ -204,7 +216,7 @@ class LocalWorkers:
     # --- the life of one
 
     async def _live(self, worker: _Worker) -> None:
-        ends, loop = 0, asyncio.get_running_loop()
+        pauses, loop = iter(self._pauses), asyncio.get_running_loop()
         while worker.process is not None:
             begun = loop.time()
             why = await self._awaited(worker, worker.process)
@@ -213,12 +225,14 @@ class LocalWorkers:
                 await asyncio.shield(worker.process.ended)
                 why = self._last_words(worker, "slurmd ended")
             worker.process, worker.ready = None, False
-            ends = 1 if loop.time() - begun > STEADY else ends + 1
-            if not worker.note.was_ready or ends > MOST_ENDS:
+            if loop.time() - begun > STEADY:
+                pauses = iter(self._pauses)
+            pause = next(pauses, None)
+            if not worker.note.was_ready or pause is None:
                 self._give_up(worker, why)
                 return
             self._tell()
-            await asyncio.sleep(_pause(ends))
+            await asyncio.sleep(pause)
             self._start(worker)
 
     def _start(self, worker: _Worker) -> bool:
@@ -294,11 +308,6 @@ class LocalWorkers:
     def _tell(self) -> None:
         for told in self._told:
             told()
-
-
-def _pause(ends: int) -> float:
-    """Return how long to wait before it is started again: 0.1 s, then ever longer."""
-    return min(0.1 * 3.0 ** (ends - 1), 10.0)
 
 
 def _running(tasks: Collection[asyncio.Task[None] | None]) -> Iterator[asyncio.Task[None]]:

@@ -1,5 +1,7 @@
-"""Clusters, nodes and partitions over HTTP."""
+"""Clusters, nodes and partitions over HTTP; adding clusters and removing them."""
 
+import base64
+import binascii
 from collections import Counter
 from dataclasses import asdict
 
@@ -9,22 +11,32 @@ from starlette.responses import Response
 from clusterra.api import body
 from clusterra.api.admit import Guarded, caller_of, guest_of, in_workspace
 from clusterra.api.door import plane_of
+from clusterra.api.guest import Guest
+from clusterra.api.openapi import takes
 from clusterra.api.sight import sight
+from clusterra.control.connect import NewCluster
 from clusterra.control.site import NOT_YET, Site
 from clusterra.core.access import Caller, Deed
 from clusterra.core.clusters import Node
-from clusterra.core.errors import Unreachable
+from clusterra.core.errors import Invalid, Unreachable
 from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.privacy import as_seen_by
 from clusterra.core.jobs.query import Op, Query, Term
+from clusterra.core.people.credentials import KeyUse
+from clusterra.core.quote import shown
 from clusterra.core.seen import Seen
 from clusterra.wire.clusters import (
+    AddCluster,
+    ClusterAdded,
     ClusterPage,
+    ClusterRemoved,
     ClusterView,
+    KeyRotated,
     NodePage,
     NodeView,
     PartitionPage,
     PartitionView,
+    RotateKey,
     SlurmView,
 )
 from clusterra.wiring import Plane
@@ -43,6 +55,73 @@ async def list_clusters(request: Request) -> Response:
         if site.workspace in mine
     ]
     return body.json(ClusterPage(clusters=views, total=len(views)))
+
+
+@router.post("", status_code=201, response_model=ClusterAdded, openapi_extra=takes(AddCluster))
+async def add_cluster(request: Request) -> Response:
+    """Register a cluster whose workers are elsewhere. Its keys are shown this once."""
+    plane, guest = plane_of(request), guest_of(request)
+    wanted = body.decode(await body.read(request), AddCluster)
+    workspace = wanted.workspace or _only_workspace(guest, plane)
+    caller = in_workspace(guest, plane, Deed.KEEP_CLUSTERS, workspace=workspace)
+    added = await plane.connect.add(
+        NewCluster(
+            name=wanted.name,
+            workspace=workspace,
+            slurm_url=wanted.slurm.strip().rstrip("/"),
+            jwt_key=_key_bytes(wanted.jwt_key),
+            region=wanted.region.strip(),
+        ),
+        by=guest.doer(caller.role),
+    )
+    return body.json(
+        ClusterAdded(
+            cluster=added.cluster.id,
+            agent_key=added.agent_key,
+            collector_key=added.collector_key,
+            name=added.cluster.name,
+            workspace=workspace,
+            warning=added.warning,
+        ),
+        201,
+    )
+
+
+@router.delete("/{cluster}", response_model=ClusterRemoved)
+async def remove_cluster(request: Request, cluster: str) -> Response:
+    """Look after a cluster no longer. Its keys end, its ledger is kept, its workers stay as they are."""
+    by = guest_of(request).doer(caller_of(request).role)
+    gone = await plane_of(request).connect.remove(cluster, by=by)
+    return body.json(ClusterRemoved(cluster=gone.id, name=gone.name, workspace=gone.workspace))
+
+
+@router.post(
+    "/{cluster}/rotate-key",
+    status_code=201,
+    response_model=KeyRotated,
+    openapi_extra=takes(RotateKey),
+)
+async def rotate_key(request: Request, cluster: str) -> Response:
+    """Make a new key of the agent or collector. The old one is good until it is revoked.
+
+    No more than two are good at once: while the last change-over is not finished, this is
+    refused, and says which to revoke.
+    """
+    wanted = body.decode(await body.read(request) or b"{}", RotateKey)
+    try:
+        use = KeyUse(wanted.use.lower())
+    except ValueError:
+        raise Invalid(
+            f"A key cannot be for {shown(wanted.use)}.",
+            hint=f"Say one of: {', '.join(KeyUse)}.",
+            at="use",
+        ) from None
+    by = guest_of(request).doer(caller_of(request).role)
+    secret, key, old = await plane_of(request).connect.rotate(cluster, use, by=by)
+    made = KeyRotated(
+        key=secret, id=key.id, cluster=cluster, use=use, old=[each.id for each in old]
+    )
+    return body.json(made, 201)
 
 
 @router.get("/{cluster}", response_model=ClusterView)
@@ -82,6 +161,29 @@ async def list_partitions(request: Request, cluster: str) -> Response:
             **sight(site.sky, plane.clock.now()),
         )
     )
+
+
+def _only_workspace(guest: Guest, plane: Plane) -> str:
+    mine = sorted(guest.workspaces(plane.people))
+    if len(mine) != 1:
+        raise Invalid(
+            f"You are in {len(mine)} workspaces{': ' if mine else ''}{', '.join(mine)}.",
+            hint="Say in `workspace` whose the cluster is to be.",
+            at="workspace",
+        )
+    return mine[0]
+
+
+def _key_bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except binascii.Error:
+        raise Invalid(
+            "The key of Slurm is not base64.",
+            hint="Send the bytes of jwt_hs256.key in base64, as `base64 -w0 jwt_hs256.key` prints them.",
+            at="jwt_key",
+            code="bad-jwt-key",
+        ) from None
 
 
 async def _view(plane: Plane, site: Site, caller: Caller) -> ClusterView:

@@ -24,13 +24,13 @@ async def healthz() -> Response:
 
 @router.get("/readyz")
 async def readyz(request: Request) -> Response:
-    """Every cluster has been seen at least once, or cannot be until its database is mended."""
+    """Every cluster of the settings has been seen once, or cannot be until its database is mended."""
     plane = plane_of(request)
     held = {id: ledger.why_held for id, ledger in plane.ledgers.items() if ledger.why_held}
     waiting = {
         site.cluster.id: site.sky.why_not
         for site in plane.sites.values()
-        if site.sky.seen_at is None and site.cluster.id not in held
+        if site.sky.seen_at is None and site.cluster.id not in held and not site.cluster.added
     }
     if waiting:
         return body.json({"status": "waiting", "clusters": waiting}, 503, {"retry-after": "1"})

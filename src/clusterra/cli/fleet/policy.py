@@ -135,6 +135,7 @@ def in_short(policy: PolicyView) -> str:
         + ("" if most is None else f" and {dollars(most)}/h"),
         f"idle ones go after {duration(timedelta(seconds=policy.idle_seconds))}",
         policy.purchase,
+        f"{policy.architectures[0]} only" if len(policy.architectures) == 1 else "",
         f"always {kept}" if kept else "",
     ]
     return tame(" · ".join(part for part in parts if part))

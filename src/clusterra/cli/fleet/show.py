@@ -7,7 +7,7 @@ import click
 from clusterra.cli.amounts import count, duration, memory_brief, moment
 from clusterra.cli.fleet.policy import in_short
 from clusterra.cli.options import json_option, pass_session, server_options
-from clusterra.cli.screen import Screen, say, tame
+from clusterra.cli.screen import Screen, cut_end, say, tame
 from clusterra.cli.seen import now_there
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
@@ -58,12 +58,12 @@ def portrait(view: FleetView, screen: Screen, now: datetime) -> list[str]:
     for short in view.shortages:
         until = moment(short.until, now)
         told = f"{short.shape} did not come and is left alone until {until}: {short.why}"
-        lines.append("  " + screen.paint(tame(told), "yellow"))
-    lines += [f"  {tame(each.sentence)}" for each in view.waiting if each.sentence]
+        lines.append(screen.paint(_fit(told, screen), "yellow"))
+    lines += [_fit(each.sentence, screen) for each in view.waiting if each.sentence]
     if view.set_aside:
         lines.append(f"  {count(view.set_aside, 'job')} would not be started by more workers")
-    lines.append(f"  policy  {in_short(view.policy)}")
-    lines.append(f"  agent   {_agent(view.agent, screen)}")
+    lines.append(_fit(f"policy  {in_short(view.policy)}", screen))
+    lines.append(screen.paint(_fit(f"agent   {_agent(view.agent)}", screen), _worry(view.agent)))
     return [*lines, _next(view)]
 
 
@@ -108,12 +108,19 @@ def _offer(each: ShapeFleet) -> str:
     return f"{each.cpus}c {memory_brief(each.memory_mib)}{gpus}" if each.cpus else "–"
 
 
-def _agent(agent: AgentSeen | None, screen: Screen) -> str:
+def _agent(agent: AgentSeen | None) -> str:
     if agent is None:
-        return screen.paint("none has been heard: nothing is started or stopped", "yellow")
+        return "none has been heard: nothing is started or stopped"
     heard = f"heard {duration(timedelta(seconds=agent.age_seconds))} ago"
-    told = f"{tame(agent.id)} · version {tame(agent.version) or '?'} · {heard}"
-    return screen.paint(told, "yellow" if agent.age_seconds > _SILENT else None)
+    return f"{agent.id} · version {agent.version or '?'} · {heard}"
+
+
+def _worry(agent: AgentSeen | None) -> str | None:
+    return "yellow" if agent is None or agent.age_seconds > _SILENT else None
+
+
+def _fit(sentence: str, screen: Screen) -> str:
+    return cut_end(f"  {tame(sentence)}", screen.width)
 
 
 def _next(view: FleetView) -> str:

@@ -273,9 +273,7 @@ class Forecasts:
     @property
     def calibration(self) -> Calibration:
         settled = [each for each in self.predictions if each.started is not None]
-        return Calibration(
-            predictions=len(settled), inside=sum(each.inside for each in settled)
-        )
+        return Calibration(predictions=len(settled), inside=sum(each.inside for each in settled))
 
     @property
     def open_ids(self) -> set[int]:

@@ -11,10 +11,10 @@ from datetime import datetime
 from clusterra.core.scaling import sentences
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.fleet import Shortage
-from clusterra.core.scaling.packing import Want
+from clusterra.core.scaling.packing import Market, Want, suiting
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.serves import holds, right_kinds
-from clusterra.core.scaling.shapes import Family, Purchase, Shape
+from clusterra.core.scaling.shapes import Family, Shape
 
 GIB = 1024
 
@@ -23,6 +23,9 @@ GIB = 1024
 class Choice:
     shapes: tuple[Shape, ...] = ()
     """Any of them may be started; none if nothing can be."""
+
+    alone: tuple[Shape, ...] = ()
+    """What would do if it were the only one: limits may leave enough for that and no more."""
 
     short: tuple[str, ...] = ()
     """Those that would do and did not come lately."""
@@ -46,14 +49,6 @@ _NEXT = {
 }
 
 
-def cost(shape: Shape, purchase: Purchase) -> int:
-    """Return its price or, where that is not known, a guess somewhat above what EC2 asks."""
-    known = shape.usd_per_hour(purchase)
-    if known is not None:
-        return known
-    return 40_000 * shape.vcpus + 4_000 * shape.memory_gib + 500_000 * shape.gpus
-
-
 class Chooser:
     def __init__(
         self,
@@ -64,6 +59,8 @@ class Chooser:
     ) -> None:
         self.policy = policy
         self.shapes = shapes
+        by_price = policy.rule is Rule.CHEAPEST
+        self.market = Market(shapes, policy.purchase, by_price=by_price)
         self.short = {name: each for name, each in shortages.items() if each.until > now}
 
     def fitting(self, need: Need) -> list[Shape]:
@@ -71,6 +68,17 @@ class Chooser:
         allowed = self.policy.architectures
         kinds = right_kinds(need, self.shapes.values())
         return [shape for shape in kinds if shape.arch in allowed and holds(need, shape)]
+
+    def want(self, index: int, need: Need, count: int) -> Want:
+        shapes = self._alone(need).shapes
+        return Want(
+            index=index,
+            need=need,
+            count=count,
+            suits=suiting(need, self.shapes),
+            home=self.market.home(shapes[0]) if shapes else "",
+            worth=self.market.worth(need, shapes) if shapes and self.market.by_price else 0.0,
+        )
 
     def choose(self, wants: Sequence[Want]) -> dict[int, Choice]:
         """Choose for each line; where it goes by family, the biggest line decides for all of it."""
@@ -92,7 +100,9 @@ class Chooser:
         shape = min(_of(there, family), key=self._by_size)
         # Only a shortage of what would have been taken instead is worth telling.
         before = [each for each in short if self._rank(need, each) < self._rank(need, shape)]
-        choice = self._said(Choice(shapes=(shape,), short=tuple(each.name for each in before)))
+        choice = self._said(
+            Choice(shapes=(shape,), alone=(shape,), short=tuple(each.name for each in before))
+        )
         return replace(choice, refused=choice.refused + self._other_families(need, family, arch))
 
     def _rank(self, need: Need, shape: Shape) -> tuple[object, ...]:
@@ -124,19 +134,23 @@ class Chooser:
                     groups.setdefault((shape.arch, shape.family), []).append(want)
         for group in groups.values():
             group.sort(key=lambda want: self._by_size(choices[want.index].shapes[0]), reverse=True)
-            while group:
-                biggest, big = group[0], choices[group[0].index]
-                (shape,) = big.shapes
-                rest = []
-                for want in group:
-                    if shape.name in want.suits and holds(want.need, shape):
-                        choices[want.index] = replace(choices[want.index], shapes=(shape,))
-                    else:
-                        rest.append(want)
-                choices[biggest.index] = replace(
-                    choices[biggest.index], refused=big.refused + self._smaller(biggest.need, shape)
-                )
-                group = rest
+            rest = group
+            while rest:
+                rest = self._give_size(rest, choices)
+
+    def _give_size(self, group: Sequence[Want], choices: dict[int, Choice]) -> list[Want]:
+        """Give all it can hold the size of the first; return the others."""
+        first = group[0]
+        (shape,) = choices[first.index].shapes
+        rest = []
+        for want in group:
+            if shape.name in want.suits and holds(want.need, shape):
+                choices[want.index] = replace(choices[want.index], shapes=(shape,))
+            else:
+                rest.append(want)
+        refused = choices[first.index].refused + self._smaller(first.need, shape)
+        choices[first.index] = replace(choices[first.index], refused=refused)
+        return rest
 
     def _smaller(self, need: Need, shape: Shape) -> tuple[str, ...]:
         """Say what the next smaller size lacked."""
@@ -158,7 +172,7 @@ class Chooser:
         return shape.cpus, shape.memory_mib, shape.name
 
     def _by_cost(self, shape: Shape) -> tuple[object, ...]:
-        return cost(shape, self.policy.purchase), shape.cpus, shape.memory_mib, shape.name
+        return self.market.cost(shape.name), shape.cpus, shape.memory_mib, shape.name
 
 
 def _of(shapes: Sequence[Shape], family: Family) -> list[Shape]:

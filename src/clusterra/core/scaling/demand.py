@@ -63,30 +63,41 @@ class Demand:
 
 def demand(jobs: Iterable[Job]) -> Demand:
     """Sort the waiting jobs into lines; jobs that do not wait are passed over."""
-    alike: dict[tuple[object, ...], list[tuple[int, int, int]]] = {}
-    needs: dict[tuple[object, ...], Need] = {}
+    alike: dict[tuple[object, ...], list[Job]] = {}
     set_aside: dict[int, str] = {}
     for job in jobs:
         if job.state is not JobState.PENDING:
             continue
         if aside := _not_capacity(job):
             set_aside[job.id] = aside
-            continue
-        number = array_tasks(job.array_waiting) if job.array_waiting else 1
-        asks = _asks(job)
-        if asks not in needs:
-            needs[asks] = _need(job)
-        alike.setdefault(asks, []).append((-(job.priority or 0), job.id, number))
-    kinds: dict[Need, list[tuple[int, int, int]]] = {}
-    for asks, entries in alike.items():
-        kinds.setdefault(needs[asks], []).extend(entries)
-    for entries in kinds.values():
-        entries.sort()
-    lines = tuple(
-        Line(need=need, jobs=tuple((id, number) for _, id, number in entries))
-        for need, entries in sorted(kinds.items(), key=lambda kind: kind[1][0])
+        else:
+            alike.setdefault(_asks(job), []).append(job)
+    kinds: dict[Need, list[Job]] = {}
+    for some in alike.values():
+        kinds.setdefault(_need(some[0]), []).extend(some)
+    for some in kinds.values():
+        # Twice by a number: a hundred thousand pairs to sort by would keep the memory busy.
+        some.sort(key=_id)
+        some.sort(key=_priority, reverse=True)
+    lines = sorted(kinds.items(), key=lambda kind: (-_priority(kind[1][0]), kind[1][0].id))
+    return Demand(
+        lines=tuple(
+            Line(need=need, jobs=tuple((job.id, _number(job)) for job in some))
+            for need, some in lines
+        ),
+        set_aside=dict(sorted(set_aside.items())),
     )
-    return Demand(lines=lines, set_aside=set_aside)
+
+
+_id = attrgetter("id")
+
+
+def _priority(job: Job) -> int:
+    return job.priority or 0
+
+
+def _number(job: Job) -> int:
+    return array_tasks(job.array_waiting) if job.array_waiting else 1
 
 
 _asks = attrgetter(

@@ -4,8 +4,9 @@ Two answers. `densely` is for whether they suffice: it takes large jobs first an
 `by_priority` is for who comes first where they do not: it takes the lines as Slurm would.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.rooms import (
@@ -21,7 +22,7 @@ from clusterra.core.scaling.rooms import (
     place,
 )
 from clusterra.core.scaling.serves import matches
-from clusterra.core.scaling.shapes import Shape
+from clusterra.core.scaling.shapes import Purchase, Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,12 @@ class Want:
     suits: frozenset[str]
     """Shapes of the right kind, of whatever size."""
 
+    home: str = ""
+    """Where it goes if it can: a family and an architecture, or only that."""
+
+    worth: float = 0.0
+    """What it would cost by its share of the shape that suits it best, where price decides."""
+
     @property
     def alone(self) -> bool:
         """It is placed by itself: several nodes at once, or a node that is not shared."""
@@ -45,31 +52,90 @@ class Want:
         return Item(need.cpus, need.memory_mib, need.gpus, self.index)
 
 
-def want(index: int, need: Need, count: int, shapes: Mapping[str, Shape]) -> Want:
+def suiting(need: Need, shapes: Mapping[str, Shape]) -> frozenset[str]:
     suits = frozenset(name for name, shape in shapes.items() if matches(need, shape))
     if not need.features and not need.gpu_model:
         # A worker of a shape that is in the table no more; its size is known all the same.
         suits |= {""}
-    return Want(index=index, need=need, count=count, suits=suits)
+    return suits
+
+
+class Market:
+    """What workers there can be, and what decides between them."""
+
+    def __init__(self, shapes: Mapping[str, Shape], purchase: Purchase, *, by_price: bool) -> None:
+        self.shapes = shapes
+        self.purchase = purchase
+        self.by_price = by_price
+
+    def home(self, shape: Shape) -> str:
+        return shape.arch if self.by_price else f"{shape.family} {shape.arch}"
+
+    def cost(self, name: str) -> int:
+        """Return its price or, where that is not known, a guess somewhat above what EC2 asks."""
+        shape = self.shapes.get(name)
+        if shape is None:
+            return 1
+        known = shape.usd_per_hour(self.purchase)
+        if known is not None:
+            return max(known, 1)
+        return 40_000 * shape.vcpus + 4_000 * shape.memory_gib + 500_000 * shape.gpus
+
+    def worth(self, need: Need, shapes: Iterable[Shape]) -> float:
+        return min(
+            self.cost(shape.name)
+            * max(
+                need.cpus / shape.cpus,
+                need.memory_mib / max(shape.memory_mib, 1),
+                need.gpus / max(shape.gpus, 1),
+            )
+            for shape in shapes
+        )
+
+
+class Whose(Enum):
+    """Jobs whose turn it is to be placed."""
+
+    GPUS = "those that need GPUs"
+    HOME = "those that need none, on workers of their own family"
+    ANY = "those that need none"
+
+    def turn(self, want: Want, home: str) -> bool:
+        if self is Whose.GPUS or want.need.gpus:
+            return self is Whose.GPUS and want.need.gpus > 0
+        return self is Whose.ANY or want.home == home
+
+
+TURNS = (
+    (Whose.GPUS, False),
+    (Whose.GPUS, True),
+    (Whose.HOME, False),
+    (Whose.ANY, False),
+    (Whose.HOME, True),
+    (Whose.ANY, True),
+)
+"""Who is placed, and whether on workers that are still coming. On those each goes to its own family
+first: so they were bought, and so all find a place again."""
 
 
 def size(item: Item) -> tuple[float, ...]:
     """Sort the largest first. 4 GiB are about as dear as a CPU."""
-    return -item.gpus, -item.cpus - item.memory_mib / 4096, -item.cpus, item.index
+    return -item.gpus, -item.cpus - item.memory_mib / 4096, -item.cpus, item.line
 
 
 class Packing:
     """Jobs being put onto workers; `left` says how many of each line have no place yet."""
 
-    def __init__(self, wants: Sequence[Want], rooms: Rooms, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, wants: Sequence[Want], rooms: Rooms, market: Market) -> None:
         self.wants = wants
-        self.shapes = shapes
+        self.market = market
+        self.shapes = market.shapes
         self.rooms = dict(rooms)
         self.left = [want.count for want in wants]
         self.taken: list[list[Taken]] = [[] for _ in wants]
         shared = [want for want in wants if not want.alone]
         self._items = sorted((want.item for want in shared), key=size)
-        self._by_shape: dict[tuple[str, bool], Items] = {}
+        self._by_shape: dict[tuple[str, Whose], Items] = {}
 
     def by_priority(self) -> None:
         for want in self.wants:
@@ -80,15 +146,14 @@ class Packing:
         for want in sorted(self.wants, key=lambda want: size(want.item)):
             if want.alone:
                 self.place(want)
-        self._fill(lambda room: room.gpus > 0, gpus=True)
-        self._fill(lambda room: not room.gpus, gpus=False)
-        self._fill(lambda room: room.gpus > 0, gpus=False)
+        for whose, coming in TURNS:
+            self._fill(whose, coming=coming)
 
     def place(self, want: Want) -> None:
         jobs = self.left[want.index]
         if not jobs or not self.rooms:
             return
-        placed, taken = place(want.need, jobs, self.rooms, self._suits(want))
+        placed, taken = place(want.need, jobs, self.rooms, lambda room: self.suits(want, room))
         self.left[want.index] -= placed
         self.taken[want.index] += taken
 
@@ -118,35 +183,85 @@ class Packing:
         """Return how often a mix can be used before one of its kinds runs out."""
         return min(most, *(self.left[index] // number for index, number in chosen.items()))
 
-    def _fill(self, where: Callable[[Room], bool], *, gpus: bool) -> None:
-        for room in list(in_order(self.rooms)):
-            if not where(room):
-                continue
-            items = self._for(room, gpus=gpus)
+    def _fill(self, whose: Whose, *, coming: bool) -> None:
+        rooms = [
+            room for room in in_order(self.rooms) if (room.standing is Standing.COMING) is coming
+        ]
+        if coming and self.market.by_price:
+            # In the order in which they were bought, so that all find a place again.
+            gains = Gains(self, {room: self._for(room, whose) for room in rooms if room.fresh})
+            while best := gains.best():
+                room, chosen = best
+                self.apply(room, chosen, self.repeats(chosen, self.rooms[room]))
+                if room not in self.rooms:
+                    gains.exhausted(room)
+        for room in rooms:
+            items = self._for(room, whose)
             while self.rooms.get(room) and (chosen := pattern(room, items, self.left)):
                 self.apply(room, chosen, self.repeats(chosen, self.rooms[room]))
 
-    def _for(self, room: Room, *, gpus: bool) -> Items:
-        known = room.shape if room.shape in self.shapes else ""
-        key = (known, gpus)
+    def _for(self, room: Room, whose: Whose) -> Items:
+        key = (room.shape, whose)
         if key not in self._by_shape:
-            wants = self.wants
+            shape = self.shapes.get(room.shape)
+            home = self.market.home(shape) if shape else ""
             some = [
                 item
                 for item in self._items
-                if bool(item.gpus) is gpus and known in wants[item.index].suits
+                if whose.turn(self.wants[item.line], home)
+                and self.suits(self.wants[item.line], room)
             ]
-            self._by_shape[key] = sorted_items(some, self.shapes.get(known), room)
+            self._by_shape[key] = sorted_items(some, shape, room)
         return self._by_shape[key]
 
-    def _suits(self, want: Want) -> Callable[[str], bool]:
-        shapes, suits = self.shapes, want.suits
-        return lambda shape: (shape if shape in shapes else "") in suits
+    def suits(self, want: Want, room: Room) -> bool:
+        return (room.shape if room.shape in self.shapes else "") in want.suits
+
+
+class Gains:
+    """Which worker to fill next: the one whose mix is worth most for its price."""
+
+    def __init__(self, packing: Packing, options: Mapping[Room, Items]) -> None:
+        self.packing = packing
+        self.options = dict(sorted(options.items()))
+        self._mixes: dict[Room, tuple[float, dict[int, int]]] = {}
+        self._tries = 0
+
+    def best(self) -> tuple[Room, dict[int, int]] | None:
+        left = self.packing.left
+        for room in list(self.options):
+            _, mix = self._mixes.get(room, (0.0, {}))
+            # Jobs only become fewer: as long as there are enough for it, the mix stays the same.
+            if not mix or any(left[line] < number for line, number in mix.items()):
+                self._mix(room)
+        self._tries += 1
+        if not self._mixes:
+            return None
+        room, (_, mix) = max(self._mixes.items(), key=lambda each: each[1][0])
+        return room, mix
+
+    def exhausted(self, room: Room) -> None:
+        """Say that there are no more of it."""
+        del self.options[room], self._mixes[room]
+
+    def _mix(self, room: Room) -> None:
+        wants, left = self.packing.wants, self.packing.left
+        items = self.options[room]
+        if self._tries % 8 == 7:
+            items = self.options[room] = items.still(left)
+        mix = pattern(room, items, left)
+        if mix:
+            worth = sum(wants[line].worth * number for line, number in mix.items())
+            self._mixes[room] = worth / self.packing.market.cost(room.shape), mix
+        else:
+            del self.options[room]
+            self._mixes.pop(room, None)
 
 
 def sorted_items(items: Iterable[Item], shape: Shape | None, room: Room) -> Items:
     cpus, memory = (shape.cpus, shape.memory_mib) if shape else (room.cpus, room.memory_mib)
-    thin, fat = [], []
+    thin: list[Item] = []
+    fat: list[Item] = []
     for item in items:
         (fat if item.memory_mib * cpus > item.cpus * memory else thin).append(item)
     return Items(thin, fat, cpus, memory)

@@ -79,7 +79,7 @@ def after(room: Room, need: Need, parts: int) -> Room:
 
 
 def place(
-    need: Need, jobs: int, rooms: Rooms, suits: Callable[[str], bool]
+    need: Need, jobs: int, rooms: Rooms, suits: Callable[[Room], bool]
 ) -> tuple[int, list[Taken]]:
     """Put up to so many jobs onto the rooms; return how many found a place, and where.
 
@@ -88,7 +88,7 @@ def place(
     fits = [
         (room, number, count)
         for room, count in rooms.items()
-        if (number := capacity(need, room)) and suits(room.shape)
+        if (number := capacity(need, room)) and suits(room)
     ]
     fits.sort(key=lambda fit: _preference(need, fit[0], fit[1]))
     placed = most_jobs(need.nodes, jobs, [(number, count) for _, number, count in fits])
@@ -138,6 +138,8 @@ def move(rooms: Rooms, room: Room, to: Room, workers: int) -> None:
 
 def _preference(need: Need, room: Room, number: int) -> tuple[object, ...]:
     """Prefer those that run already, then those without idle GPUs, then those that fit closely."""
+    if need.exclusive:
+        return room.standing, room.gpus - need.gpus, room.cpus, room.memory_mib, room
     spare = room.gpus - number * need.gpus
     left = after(room, need, number)
     waste = left.cpus / room.cpus + left.memory_mib / max(room.memory_mib, 1)
@@ -150,7 +152,8 @@ class Item(NamedTuple):
     cpus: int
     memory_mib: int
     gpus: int
-    index: int
+    line: int
+    """Its place among the lines."""
 
 
 class Items(NamedTuple):
@@ -163,6 +166,12 @@ class Items(NamedTuple):
     cpus: int
     memory_mib: int
     """What it has of both."""
+
+    def still(self, left: Sequence[int]) -> "Items":
+        """Leave out those of which there are no more."""
+        thin = [item for item in self.thin if left[item.line]]
+        fat = [item for item in self.fat if left[item.line]]
+        return self._replace(thin=thin, fat=fat)
 
 
 def pattern(room: Room, items: Items, left: Sequence[int]) -> dict[int, int]:
@@ -180,7 +189,7 @@ def pattern(room: Room, items: Items, left: Sequence[int]) -> dict[int, int]:
         )
         if item is None:
             break
-        chosen[item.index] = chosen.get(item.index, 0) + 1
+        chosen[item.line] = chosen.get(item.line, 0) + 1
         cpus -= item.cpus
         memory -= item.memory_mib
         gpus -= item.gpus
@@ -204,7 +213,7 @@ class _Fitting:
                 item.cpus <= cpus
                 and item.memory_mib <= memory
                 and item.gpus <= gpus
-                and left[item.index] > used.get(item.index, 0)
+                and left[item.line] > used.get(item.line, 0)
             ):
                 return item
             self.at += 1
@@ -212,5 +221,7 @@ class _Fitting:
 
 
 def in_order(rooms: Rooms) -> Iterator[Room]:
-    """Yield them as they are to be filled: by standing, small ones first."""
-    yield from sorted(rooms, key=lambda room: (room.standing, room[2:5], room))
+    """Yield them as they are to be filled: those without GPUs first, then small ones."""
+    yield from sorted(
+        rooms, key=lambda room: (room.standing, room.gpus, room.cpus, room.memory_mib, room)
+    )

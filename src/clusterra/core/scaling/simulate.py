@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 
+from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.fleet import Phase, Worker
 from clusterra.core.scaling.plan import Plan, plan
 from clusterra.core.scaling.policy import Policy
@@ -76,6 +77,7 @@ def simulate(
         shapes=shapes,
         boot_seconds=boot_seconds,
         boots=boots or {},
+        queue=Queue(shapes=shapes),
         coming=sorted(enumerate(arrivals), key=lambda each: (each[1].at, each[0]), reverse=True),
     )
     while (moment := run.next_moment()) is not None:
@@ -92,7 +94,7 @@ class _Run:
     coming: list[tuple[int, Arrival]]
     """The last one comes first."""
 
-    queue: Queue = field(default_factory=lambda: Queue(holds=could_hold))
+    queue: Queue
     workers: dict[str, Pretended] = field(default_factory=dict)
     """By name, the oldest first."""
 
@@ -134,7 +136,7 @@ class _Run:
     def advance(self, moment: int) -> None:
         self.now = moment
         changed = [*self._end(), *self._wake()]
-        fresh = {job.need for job in self._arrive()}
+        fresh = self._arrive()
         if changed or fresh:
             ready = [worker for worker in self.workers.values() if worker.phase is Phase.READY]
             # A dict and not a set: it keeps the order, and so the outcome.
@@ -143,7 +145,7 @@ class _Run:
             self.stirred = moment
             self._plan_by(moment + -moment % EVERY_SECONDS)
         if any(need in self.queue.lines for need in fresh) or moment == self.plan_at:
-            self._plan()
+            self._round()
 
     def _end(self) -> list[Pretended]:
         free = []
@@ -164,12 +166,11 @@ class _Run:
                 awake.append(worker)
         return awake
 
-    def _arrive(self) -> list[Arrival]:
-        came = []
+    def _arrive(self) -> set[Need]:
+        came = set()
         while self.coming and self.coming[-1][1].at <= self.now:
             number, job = self.coming.pop()
-            self.queue.add(number, job)
-            came.append(job)
+            came.add(self.queue.add(number, job))
         return came
 
     def _started(self, started: Started) -> None:
@@ -179,6 +180,22 @@ class _Run:
 
     def _plan_by(self, moment: int) -> None:
         self.plan_at = moment if self.plan_at is None else min(self.plan_at, moment)
+
+    def _round(self) -> None:
+        if self._nothing_to_decide():
+            self.plan_at = None
+        else:
+            self._plan()
+
+    def _nothing_to_decide(self) -> bool:
+        """Say whether any plan would leave all as it is: no worker can go, and none is to come.
+
+        In a busy hour at the limit that is most rounds, and planning is most of the work.
+        """
+        if any(not each.jobs and each.phase is not Phase.WARMING for each in self.workers.values()):
+            return False
+        full = len(self.workers) >= self.policy.max_workers
+        return full or (not self.queue.lines and not self.policy.minimum)
 
     def _plan(self) -> None:
         self.plans += 1

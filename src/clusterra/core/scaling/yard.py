@@ -5,13 +5,13 @@ came first, chooses first; what does not fit lets others pass. Time is whole sec
 by whoever runs the clock (`simulate.py`).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from itertools import islice
 
 from clusterra.core.scaling.demand import Demand, Line, Need
 from clusterra.core.scaling.fleet import Phase
+from clusterra.core.scaling.serves import holds, matches, settled
 from clusterra.core.scaling.shapes import Shape
 
 
@@ -102,14 +102,18 @@ Turn = tuple[int, int, int]
 class Queue:
     """What waits, by need: all jobs of a need fit, or none does."""
 
-    holds: Callable[[Need, Shape], bool]
-    """Whether an empty worker of that shape could take such a job."""
-
+    shapes: Mapping[str, Shape]
     lines: dict[Need, list[tuple[Turn, Arrival]]] = field(default_factory=dict)
-    _held: dict[tuple[Need, str], bool] = field(default_factory=dict)
+    _suits: dict[tuple[Need, str], bool] = field(default_factory=dict)
+    _settled: dict[Need, Need] = field(default_factory=dict)
 
-    def add(self, number: int, job: Arrival) -> None:
-        heappush(self.lines.setdefault(job.need, []), ((-job.priority, job.at, number), job))
+    def add(self, number: int, job: Arrival) -> Need:
+        """Take a job in; return what it is waiting for, cut as the planner cuts it."""
+        need = self._settled.get(job.need)
+        if need is None:
+            need = self._settled[job.need] = settled(job.need, self.shapes.values())
+        heappush(self.lines.setdefault(need, []), ((-job.priority, job.at, number), job))
+        return need
 
     def __len__(self) -> int:
         return sum(map(len, self.lines.values()))
@@ -136,7 +140,7 @@ class Queue:
         while heads:
             _, need = heappop(heads)
             where = workers if need in fresh or need.nodes > 1 else changed
-            found = list(islice(self._rooms(need, where), need.nodes))
+            found = self._rooms(need, where)[: need.nodes]
             if len(found) < need.nodes:
                 continue
             jobs = self.lines[need]
@@ -147,15 +151,18 @@ class Queue:
             else:
                 del self.lines[need]
 
-    def _rooms(self, need: Need, workers: Iterable[Pretended]) -> Iterator[Pretended]:
-        return (
-            worker
-            for worker in workers
-            if worker.has_room(need) and self._can_hold(need, worker.shape)
-        )
+    def _rooms(self, need: Need, workers: Iterable[Pretended]) -> list[Pretended]:
+        rooms = [
+            worker for worker in workers if worker.has_room(need) and self._suit(need, worker.shape)
+        ]
+        if need.gpus:
+            return rooms
+        # Who needs no GPU takes a worker that has some only if there is no other.
+        return sorted(rooms, key=lambda worker: worker.shape.gpus)
 
-    def _can_hold(self, need: Need, shape: Shape) -> bool:
+    def _suit(self, need: Need, shape: Shape) -> bool:
+        """Say whether such jobs may run on workers of that shape at all."""
         key = (need, shape.name)
-        if key not in self._held:
-            self._held[key] = self.holds(need, shape)
-        return self._held[key]
+        if key not in self._suits:
+            self._suits[key] = matches(need, shape) and holds(need, shape)
+        return self._suits[key]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from clusterra.core.limits import Holder, Limit, Measure, Per, Rule
 
-_NAME = re.compile(r"(?:(Assoc|QOS)(Grp|Max|Min)|(Max)(?=\w+PerAccount$))(\w+)")
+_NAME = re.compile(r"(?:(Assoc|QOS)(Grp|Max|Min)|(Max)(?=\w+Per(?:Account|User)$))(\w+)")
 _PER = re.compile(r"Per(Job|Node|User|Account)")
 _RESOURCES = {
     "cpu": "cpu",
@@ -104,7 +104,10 @@ def _measure(rest: str) -> tuple[Measure, str]:
         return Measure.SUBMITTED, ""
     if rest.startswith("Job"):
         return Measure.JOBS, ""
-    for ending, measure in (("Run(Minutes|Mins)", Measure.RUN_MINUTES), ("Minutes|Mins", Measure.MINUTES)):
+    for ending, measure in (
+        ("Run(Minutes|Mins)", Measure.RUN_MINUTES),
+        ("Minutes|Mins", Measure.MINUTES),
+    ):
         if found := re.fullmatch(rf"(\w+?)(?:{ending})", rest):
             return measure, found[1]
     return Measure.AT_ONCE, rest

@@ -112,7 +112,12 @@ def _counted(job: Job, facts: Facts, limit: Limit) -> Count:
     amounts = [_amount(each, limit, facts) for each in by]
     known = [each for each in amounts if each is not None]
     used = sum(known) if len(known) == len(amounts) else None
-    return Count(limit=limit, asks=asks, used=used, by=[each for each, n in zip(by, amounts, strict=True) if n])
+    return Count(
+        limit=limit,
+        asks=asks,
+        used=used,
+        by=[each for each, n in zip(by, amounts, strict=True) if n],
+    )
 
 
 def _under(other: Job, job: Job, limit: Limit, limits: Limits, facts: Facts) -> bool:
@@ -196,7 +201,7 @@ def _told(job: Job, facts: Facts, at: Count, code: str) -> Answer:
     if at.used is not None and rule.per not in (Per.JOB, Per.NODE):
         more = "at least " if facts.more_live else ""
         users = whose(at.by, facts.caller)
-        in_use = f"{more}{_said(limit, at.used)} of them in use" if at.used else "none in use"
+        in_use = f"{more}{_said(limit, at.used)} in use" if at.used else "none in use"
         tail = f"; {in_use}"
         links.append(
             Link(
@@ -216,7 +221,8 @@ def _told(job: Job, facts: Facts, at: Count, code: str) -> Answer:
                 evidence=(evidence[1],),
             )
         )
-        tail += f", and it asks for {_said(limit, at.asks)}"
+        alone = ": by itself too much" if at.alone_too_much and not rule.least else ""
+        tail += f", and it asks for {_said(limit, at.asks)}{alone}"
     return Answer(
         kind=Kind.LIMIT,
         summary=f"{claim}{tail}.",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from clusterra.core.access import Caller, sees
-from clusterra.core.clusters import Node, Partition
+from clusterra.core.access import sees
+from clusterra.core.clusters import Node
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.pending.facts import Facts, Planning, Row
 from clusterra.core.jobs.pending.why import Evidence, Scalar, Source
@@ -62,12 +62,6 @@ def of_node(node: Node, at: datetime | None) -> Evidence:
 def of_nodes(nodes: Sequence[Node], facts: Facts) -> tuple[Evidence, ...]:
     at = facts.nodes.at if isinstance(facts.nodes, Seen) else None
     return tuple(of_node(node, at) for node in nodes[:MOST])
-
-
-def of_partition(partition: Partition, facts: Facts, **says: Scalar) -> Evidence:
-    at = facts.partitions.at if isinstance(facts.partitions, Seen) else None
-    told: dict[str, Scalar] = {"state": partition.state, "nodes": partition.nodes_total}
-    return Evidence(kind=Source.PARTITION, id=partition.name, at=at, says={**told, **says})
 
 
 def of_rules(rules: PartitionRules, facts: Facts) -> Evidence:
@@ -162,7 +156,3 @@ def newest(rows: Iterable[Row], *types: str, **data: object) -> Row | None:
         if row.type in types and all(row.data.get(key) == value for key, value in data.items()):
             found = row
     return found
-
-
-def may_name(caller: Caller, job: Job) -> bool:
-    return sees(caller, job.user)

@@ -1,0 +1,221 @@
+"""Workers that come with the jobs and go without them, on a real Slurm."""
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.slurmrest import SlurmRest
+from clusterra.core.errors import Refused
+from clusterra.wire.fleet import EditPolicy
+from tests.cluster import Land, Running, eventually
+
+IDLE_SECONDS = 3
+
+
+@pytest.fixture(scope="module")
+def elastic(land: Land) -> Iterator[Running]:
+    """Start a cluster that has no workers until a job needs one."""
+    made = land.up(land.home / "elastic", workers=None)
+    made.client().fleet.set_policy(made.cluster, EditPolicy(idle_seconds=IDLE_SECONDS))
+    yield made
+    made.down()
+
+
+def is_empty(running: Running) -> bool:
+    """Say whether there is no worker: not at the edge, not in Slurm, and none is wanted."""
+    client = running.client()
+    fleet = client.fleet.show(running.cluster)
+    return (fleet.desired, fleet.workers, client.nodes(running.cluster).nodes) == (0, 0, [])
+
+
+def until_empty(running: Running) -> None:
+    eventually("the fleet is back to nothing", lambda: is_empty(running), timeout=60)
+
+
+def drain(running: Running, node: str, reason: str) -> None:
+    """Do as an admin does with `scontrol update`."""
+
+    async def as_admin() -> None:
+        key = (running.path / "etc/slurm/jwt_hs256.key").read_bytes()
+        slurm = SlurmRest(
+            running.slurm["url"], key, clock=SystemClock(), service_user=slurm_user(running)
+        )
+        try:
+            await slurm.drain(node, reason)
+        finally:
+            await slurm.close()
+
+    asyncio.run(as_admin())
+
+
+def slurm_user(running: Running) -> str:
+    conf = (running.path / "etc/slurm/slurm.conf").read_text().splitlines()
+    return next(line.partition("=")[2] for line in conf if line.startswith("SlurmUser="))
+
+
+MIXED: list[tuple[str, dict[str, Any]]] = [
+    # By memory per CPU: up to 3 GiB is compute, up to 6 general, beyond that memory.
+    *[("compute", {"cpus": 2, "memory": "4G"})] * 12,
+    *[("compute", {"cpus": 6, "memory": "12G"})] * 4,
+    *[("general", {"cpus": 1, "memory": "4G"})] * 14,
+    ("general", {"cpus": 12, "memory": "48G"}),
+    *[("memory", {"cpus": 1, "memory": "8G"})] * 16,
+    *[("memory", {"cpus": 4, "memory": "30G"})] * 2,
+    ("gpu", {"cpus": 1, "memory": "2G", "gpus": "a10g:1"}),
+]
+
+
+def test_fifty_mixed_jobs_get_workers_that_suit_them_and_then_there_is_none(
+    elastic: Running,
+) -> None:
+    until_empty(elastic)
+    with pytest.raises(Refused):
+        elastic.submit("true", cpus=10_000)
+
+    with ThreadPoolExecutor(4) as pool:
+        ids = list(
+            pool.map(lambda each: elastic.submit("sleep 0.5", name=each[0], **each[1]), MIXED)
+        )
+
+    jobs = [elastic.wait_ended(each, timeout=90) for each in ids]
+    assert len(jobs) == 50
+    assert {job.state for job in jobs} == {"COMPLETED"}
+    used = defaultdict(set)
+    for job, (family, _) in zip(jobs, MIXED, strict=True):
+        used[family].add(job.nodes.rpartition("-")[0])
+    for family, shapes in used.items():
+        assert {shape.partition("-")[0] for shape in shapes} == {family}
+    assert used["gpu"] == {"gpu-a10g-x1"}
+    [big] = [job for job in jobs if job.cpus == 12]
+    assert big.nodes.startswith("general-medium-")
+
+    until_empty(elastic)
+    told = json.loads(elastic.cli("fleet", "decisions", "--limit", "200", "--json").stdout)
+    changes = [each for decision in told["decisions"] for each in decision["changes"]]
+    sums: dict[str, int] = defaultdict(int)
+    for each in changes:
+        assert each["reason"]
+        sums[each["shape"]] += each["after"] - each["before"]
+    assert set().union(*used.values()) <= set(sums)
+    assert set(sums.values()) == {0}
+
+
+def test_a_job_waits_for_a_new_worker_no_longer_than_two_seconds(elastic: Running) -> None:
+    waits = []
+    for _ in range(5):
+        until_empty(elastic)
+        waits.append(seconds_to_run(elastic))
+
+    assert statistics.median(waits) < 2, waits
+    assert seconds_to_run(elastic) < 2  # a worker is there
+
+
+def seconds_to_run(running: Running) -> float:
+    begun = time.monotonic()
+    job = running.submit("sleep 600")
+    running.wait(job, until=lambda view: view.state == "RUNNING")
+    took = time.monotonic() - begun
+    running.client().cancel(running.cluster, job)
+    running.wait_ended(job)
+    return took
+
+
+def test_an_agent_that_is_killed_finds_its_workers_again_and_their_jobs_live_on(
+    elastic: Running,
+) -> None:
+    job = elastic.submit("sleep 600", name="lives-on")
+    node = elastic.wait(job, until=lambda view: view.state == "RUNNING").nodes
+    slurmd, agent = elastic.slurmd(node), elastic.daemon("agent")
+
+    os.kill(agent.pid, signal.SIGKILL)
+
+    eventually("the agent is back", lambda: elastic.daemon("agent").pid != agent.pid)
+    eventually("it is ready", lambda: elastic.daemon("agent").ready)
+    eventually("the worker is back", lambda: elastic.slurmd(node) not in {0, slurmd})
+    other = elastic.submit("hostname", cpus=1)
+    assert elastic.wait_ended(other).state == "COMPLETED"
+    assert elastic.client().job(elastic.cluster, str(job)).state == "RUNNING"
+    elastic.client().cancel(elastic.cluster, job)
+    elastic.wait_ended(job)
+    until_empty(elastic)
+
+
+def test_a_node_that_an_admin_drained_is_neither_used_nor_taken_nor_undrained(
+    elastic: Running,
+) -> None:
+    job = elastic.submit("sleep 1")
+    node = elastic.wait(job, until=lambda view: view.state == "RUNNING").nodes
+    drain(elastic, node, "the disk is full")
+    elastic.wait_ended(job)
+
+    # Another worker comes for the next job, and goes when it is idle: this one would have too.
+    second = elastic.wait_ended(elastic.submit("hostname", cpus=1))
+    assert second.nodes != node
+    client = elastic.client()
+    eventually(
+        "only that one is left",
+        lambda: [each.name for each in client.nodes(elastic.cluster).nodes] == [node],
+        timeout=60,
+    )
+    [kept] = client.nodes(elastic.cluster).nodes
+    assert "DRAIN" in kept.flags
+    assert kept.reason == "the disk is full"
+    assert elastic.slurmd(node)
+
+
+def test_a_controller_that_crashes_while_workers_leave_comes_back_to_an_empty_fleet(
+    land: Land,
+) -> None:
+    made = land.up(land.home / "leaving", workers=None)
+    try:
+        client = made.client()
+        client.fleet.set_policy(made.cluster, EditPolicy(idle_seconds=1))
+        jobs = [made.submit("sleep 1", cpus=3, memory="8G", exclusive=True) for _ in range(4)]
+        for job in jobs:
+            assert made.wait_ended(job).state == "COMPLETED"
+        eventually(
+            "a worker is told to leave",
+            lambda: (
+                any("DRAIN" in each.flags for each in client.nodes(made.cluster).nodes)
+                or len(client.nodes(made.cluster).nodes) < 4
+            ),
+        )
+
+        os.kill(made.daemon("slurmctld").pid, signal.SIGKILL)
+
+        eventually("the controller is back", lambda: "slurmctld is back" in made.said())
+        until_empty(made)
+        assert made.wait_ended(made.submit("hostname")).state == "COMPLETED"
+    finally:
+        made.down()
+
+
+def test_a_worker_that_never_comes_is_told_of_and_keeps_nobody_waiting(land: Land) -> None:
+    made = land.up(land.home / "never", workers=None)
+    try:
+        # slurmd of this shape ends at once: there is no such device.
+        conf = made.path / "etc/slurm/gres.conf"
+        conf.write_text(conf.read_text().replace("/etc/slurm/gpu0", "/etc/slurm/gone"))
+        stuck = made.submit("true", cpus=1, memory="1G", gpus="l4:1")
+        client = made.client()
+
+        eventually(
+            "the shortage is told",
+            lambda: bool(client.fleet.show(made.cluster).shortages),
+            timeout=60,
+        )
+
+        assert made.wait_ended(made.submit("hostname", cpus=1)).state == "COMPLETED"
+        client.cancel(made.cluster, stuck)
+    finally:
+        made.down()
