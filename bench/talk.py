@@ -27,6 +27,7 @@ from clusterra.core.change import Change
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid7
+from clusterra.loops import running
 from clusterra.settings import ClusterSettings, ServerSettings, Settings
 from clusterra.wiring import Plane
 
@@ -88,7 +89,8 @@ def ours(state: Path, every: float, port: int = 0) -> None:
         id=CLUSTER, slurm="http://127.0.0.1:9", jwt_key=state / "jwt_hs256.key"
     )
     settings = Settings(server=ServerSettings(port=port, state=state), clusters=(nowhere,))
-    vars(serve)["loops"] = lambda plane: [Talk(plane, every)]
+    vars(running)["server_loops"] = lambda plane: [Talk(plane, every)]
+    vars(running)["site_loops"] = lambda *_: []
     serve.serve(settings, ready=_say)
 
 

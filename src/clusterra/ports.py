@@ -239,9 +239,9 @@ class Workers(Protocol):
     ) -> None:
         """Make it so many of this shape. Returns when they are started, not when they are ready.
 
-        Fewer takes those in `retire` first, then those that are not ready, then the youngest;
-        never one in `protected`, even if more than `replicas` are left. Done again, it does
-        nothing.
+        Those in `retire` go, and are no part of the number; no new one gets such a name. Fewer
+        then takes those that are not ready, then the youngest. Never one in `protected`, even
+        if more than `replicas` are left. Done again, it does nothing.
         """
         ...
 

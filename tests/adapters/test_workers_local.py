@@ -266,7 +266,7 @@ def test_somebody_elses_process_with_a_pid_of_ours_is_left_alone(
     async def story() -> None:
         await with_one_ready(stand_in)
         stand_in.end_all()
-        altered(stand_in, "small-1", pid=stranger.pid)
+        altered(stand_in, "small-1", pid=stranger.pid, started=1)
 
         workers = await LocalWorkers.opened(stand_in.place)
         await all_ready(workers)

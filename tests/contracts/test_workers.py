@@ -331,6 +331,18 @@ def test_fewer_takes_the_retired_then_those_not_ready_then_the_youngest(world: W
     run(world, story)
 
 
+def test_a_retired_one_goes_and_another_of_another_name_takes_its_place(world: World) -> None:
+    async def story(workers: Workers) -> None:
+        await workers.resize(SMALL, 1)
+        await ready(world, workers, "small-1")
+
+        for _ in range(2):
+            await workers.resize(SMALL, 1, retire=["small-1"])
+            await named(workers, "small-2")
+
+    run(world, story)
+
+
 def test_one_that_is_not_ready_goes_before_one_that_is(world: World) -> None:
     if isinstance(world, RealSlurmd):
         pytest.skip("A real slurmd is ready when it is: nobody holds it back.")

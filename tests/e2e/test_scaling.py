@@ -63,15 +63,15 @@ def slurm_user(running: Running) -> str:
     return next(line.partition("=")[2] for line in conf if line.startswith("SlurmUser="))
 
 
-MIXED: list[tuple[str, dict[str, Any]]] = [
+MIXED: list[dict[str, Any]] = [
     # By memory per CPU: up to 3 GiB is compute, up to 6 general, beyond that memory.
-    *[("compute", {"cpus": 2, "memory": "4G"})] * 12,
-    *[("compute", {"cpus": 6, "memory": "12G"})] * 4,
-    *[("general", {"cpus": 1, "memory": "4G"})] * 14,
-    ("general", {"cpus": 12, "memory": "48G"}),
-    *[("memory", {"cpus": 1, "memory": "8G"})] * 16,
-    *[("memory", {"cpus": 4, "memory": "30G"})] * 2,
-    ("gpu", {"cpus": 1, "memory": "2G", "gpus": "a10g:1"}),
+    *[{"cpus": 2, "memory": "4G"}] * 12,
+    *[{"cpus": 6, "memory": "12G"}] * 4,
+    *[{"cpus": 1, "memory": "4G"}] * 14,
+    {"cpus": 12, "memory": "48G"},
+    *[{"cpus": 1, "memory": "8G"}] * 16,
+    *[{"cpus": 4, "memory": "30G"}] * 2,
+    {"cpus": 1, "memory": "2G", "gpus": "a10g:1"},
 ]
 
 
@@ -83,21 +83,13 @@ def test_fifty_mixed_jobs_get_workers_that_suit_them_and_then_there_is_none(
         elastic.submit("true", cpus=10_000)
 
     with ThreadPoolExecutor(4) as pool:
-        ids = list(
-            pool.map(lambda each: elastic.submit("sleep 0.5", name=each[0], **each[1]), MIXED)
-        )
+        ids = list(pool.map(lambda wishes: elastic.submit("sleep 0.5", **wishes), MIXED))
 
     jobs = [elastic.wait_ended(each, timeout=90) for each in ids]
     assert len(jobs) == 50
     assert {job.state for job in jobs} == {"COMPLETED"}
-    used = defaultdict(set)
-    for job, (family, _) in zip(jobs, MIXED, strict=True):
-        used[family].add(job.nodes.rpartition("-")[0])
-    for family, shapes in used.items():
-        assert {shape.partition("-")[0] for shape in shapes} == {family}
-    assert used["gpu"] == {"gpu-a10g-x1"}
-    [big] = [job for job in jobs if job.cpus == 12]
-    assert big.nodes.startswith("general-medium-")
+    [on_gpu] = [job for job in jobs if job.gpus]
+    assert on_gpu.nodes == "gpu-a10g-x1-1"
 
     until_empty(elastic)
     told = json.loads(elastic.cli("fleet", "decisions", "--limit", "200", "--json").stdout)
@@ -106,7 +98,11 @@ def test_fifty_mixed_jobs_get_workers_that_suit_them_and_then_there_is_none(
     for each in changes:
         assert each["reason"]
         sums[each["shape"]] += each["after"] - each["before"]
-    assert set().union(*used.values()) <= set(sums)
+    # Jobs may run where there is room; what is started for them is of their own family and size.
+    families = {shape.partition("-")[0] for shape in sums}
+    assert families == {"compute", "general", "memory", "gpu"}
+    assert {"general-medium", "gpu-a10g-x1"} <= set(sums)
+    assert not [shape for shape in sums if shape.endswith("large")]
     assert set(sums.values()) == {0}
 
 
@@ -200,22 +196,18 @@ def test_a_controller_that_crashes_while_workers_leave_comes_back_to_an_empty_fl
         made.down()
 
 
-def test_a_worker_that_never_comes_is_told_of_and_keeps_nobody_waiting(land: Land) -> None:
+def test_a_worker_that_never_comes_is_told_of_and_another_shape_takes_its_place(land: Land) -> None:
     made = land.up(land.home / "never", workers=None)
     try:
-        # slurmd of this shape ends at once: there is no such device.
+        # slurmd of a shape with one GPU ends at once: there is no such device.
         conf = made.path / "etc/slurm/gres.conf"
         conf.write_text(conf.read_text().replace("/etc/slurm/gpu0", "/etc/slurm/gone"))
-        stuck = made.submit("true", cpus=1, memory="1G", gpus="l4:1")
-        client = made.client()
 
-        eventually(
-            "the shortage is told",
-            lambda: bool(client.fleet.show(made.cluster).shortages),
-            timeout=60,
-        )
+        job = made.wait_ended(made.submit("true", cpus=1, memory="1G", gpus="l4:1"), timeout=90)
 
-        assert made.wait_ended(made.submit("hostname", cpus=1)).state == "COMPLETED"
-        client.cancel(made.cluster, stuck)
+        assert (job.state, job.nodes) == ("COMPLETED", "gpu-l4-x4-1")
+        [short] = made.client().fleet.show(made.cluster).shortages
+        assert short.shape == "gpu-l4-x1"
+        assert "/etc/slurm/gone" in short.why
     finally:
         made.down()

@@ -40,14 +40,14 @@ class MemoryWorkers:
     ) -> None:
         self._check()
         there = [each for each in self.land.workers.values() if each.shape == shape.name]
-        for _ in range(replicas - len(there)):
-            self._start(shape)
-        if (surplus := len(there) - replicas) > 0:
-            free = [each for each in there if each.name not in protected]
-            free.sort(key=lambda each: each.since, reverse=True)
-            free.sort(key=lambda each: (each.name not in retire, each.ready))
-            for each in free[:surplus]:
-                await self.remove(each.name)
+        free = [each for each in there if each.name not in protected]
+        free.sort(key=lambda each: each.since, reverse=True)
+        free.sort(key=lambda each: (each.name not in retire, each.ready))
+        retiring = sum(each.name in retire for each in free)
+        for each in free[: max(len(there) - replicas, retiring)]:
+            await self.remove(each.name)
+        for _ in range(replicas - (len(there) - retiring)):
+            self._start(shape, never=retire)
 
     async def remove(self, name: str) -> None:
         self._check()
@@ -75,9 +75,9 @@ class MemoryWorkers:
         """Have a worker go by itself."""
         self._fail(self.land.workers.pop(name), why)
 
-    def _start(self, shape: WorkerShape) -> None:
+    def _start(self, shape: WorkerShape, *, never: Collection[str]) -> None:
         names = (f"{shape.name}-{number}" for number in count(1))
-        name = next(each for each in names if each not in self.land.workers)
+        name = next(each for each in names if each not in (*self.land.workers, *never))
         worker = EdgeWorker(name=name, shape=shape.name, since=self._clock.now())
         if self.land.fail_with:
             self._fail(worker, self.land.fail_with)

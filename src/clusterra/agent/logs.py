@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from clusterra.core.errors import Invalid
 
@@ -130,47 +131,64 @@ def event(data: bytes) -> bytes:
 
 
 class _Growing:
-    """A file that is being written, and how far it has been read."""
+    """A file that is being written, and how far it has been read.
+
+    It is read in a thread that goes on for a moment when whoever follows has left: hence the
+    lock, and that it can be closed for good.
+    """
 
     def __init__(self, log: Log) -> None:
         self._log = log
+        self._lock = Lock()
+        self._over = False
         self._descriptor: int | None = None
         self._at = 0
-        self._seen_before = False
+        self._looked = False
+        """Whatever is found after the first look is new, from its first byte."""
 
-    def open(self) -> bool:
-        """Find the file; False if it is not there."""
-        with suppress(OSError):
-            self._descriptor = open_log(self._log)
-        if self._descriptor is None:
-            self._seen_before = True  # whatever comes now is new, from its first byte
-            return False
-        size = os.fstat(self._descriptor).st_size
-        self._at = 0 if self._seen_before else max(size - BEFORE_END, 0)
-        if self._at:
-            start = os.pread(self._descriptor, 4, self._at)
-            self._at += len(start) - len(start.lstrip(_CONTINUING))
-        self._seen_before = True
-        return True
+    def open(self) -> None:
+        """Find the file, if it is there."""
+        with self._lock:
+            self._open()
 
     def read(self, *, whole: bool) -> bytes:
         """Return what has been added; if `whole`, not the beginning of a character."""
-        if self._descriptor is None and not self.open():
-            return b""
-        assert self._descriptor is not None
-        found = os.fstat(self._descriptor)
+        with self._lock:
+            if self._descriptor is None:
+                self._open()
+            return b"" if self._descriptor is None else self._read(self._descriptor, whole=whole)
+
+    def close(self) -> None:
+        with self._lock:
+            self._over = True
+            self._let_go()
+
+    def _open(self) -> None:
+        if self._over:
+            return
+        with suppress(OSError):
+            self._descriptor = open_log(self._log)
+        if self._descriptor is not None:
+            size = os.fstat(self._descriptor).st_size
+            self._at = 0 if self._looked else max(size - BEFORE_END, 0)
+            start = os.pread(self._descriptor, 4, self._at)
+            self._at += len(start) - len(start.lstrip(_CONTINUING)) if self._at else 0
+        self._looked = True
+
+    def _read(self, descriptor: int, *, whole: bool) -> bytes:
+        found = os.fstat(descriptor)
         if found.st_nlink == 0:  # removed; another may be in its place, now or later
-            self.close()
+            self._let_go()
             return b""
         if found.st_size < self._at:
             self._at = 0
-        data = os.pread(self._descriptor, PIECE, self._at)
+        data = os.pread(descriptor, PIECE, self._at)
         if whole:
             data = data[: len(data) - _begun(data)]
         self._at += len(data)
         return data
 
-    def close(self) -> None:
+    def _let_go(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

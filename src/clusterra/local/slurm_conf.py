@@ -118,7 +118,8 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         "AccountingStorageType=accounting_storage/slurmdbd",
         "AccountingStorageHost=127.0.0.1",
         f"AccountingStoragePort={slurm.dbd_port}",
-        "AccountingStorageTRES=gres/gpu",
+        # Only models that are listed here are in what a job asked for and got.
+        f"AccountingStorageTRES={','.join(_gpu_kinds(slurm.shapes.values()))}",
         "AccountingStorageEnforce=associations,limits,qos",
         # Without this, accounting forgets which submission of ours a job came from.
         "AccountingStoreFlags=job_comment",
@@ -172,6 +173,11 @@ def template_line(template: Template) -> str:
         f"CPUs={template.cpus} RealMemory={template.memory_mib} "
         f"Feature={','.join(sorted(template.features))}{gres}"
     )
+
+
+def _gpu_kinds(shapes: Iterable[Shape]) -> list[str]:
+    models = sorted({shape.gpu_model for shape in shapes if shape.gpu_model})
+    return ["gres/gpu", *(f"gres/gpu:{model}" for model in models)]
 
 
 def gres_of(model: str, gpus: int) -> str:

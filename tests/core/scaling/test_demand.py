@@ -78,12 +78,36 @@ def test_an_array_of_a_hundred_thousand_is_one_entry() -> None:
 
 @pytest.mark.parametrize(
     "reason",
-    """Dependency DependencyNeverSatisfied JobHeldUser JobHeldAdmin BeginTime Licenses
-    AssocGrpCpuLimit AssociationJobLimit AssocMaxJobsLimit QOSMaxCpuPerUserLimit QOSGrpGRES
-    QOSNotAllowed AccountNotAllowed InvalidAccount InvalidQOS PartitionDown PartitionInactive
-    PartitionTimeLimit PartitionNodeLimit Reservation ReservationDeleted JobArrayTaskLimit
-    launch_failed_requeued_held job_requeued_in_held_state BurstBufferResources DeadLine
-    MaxRequeueExceeded Cleaning""".split(),
+    [
+        "Dependency",
+        "DependencyNeverSatisfied",
+        "JobHeldUser",
+        "JobHeldAdmin",
+        "BeginTime",
+        "Licenses",
+        "AssocGrpCpuLimit",
+        "AssociationJobLimit",
+        "AssocMaxJobsLimit",
+        "QOSMaxCpuPerUserLimit",
+        "QOSGrpGRES",
+        "QOSNotAllowed",
+        "AccountNotAllowed",
+        "InvalidAccount",
+        "InvalidQOS",
+        "PartitionDown",
+        "PartitionInactive",
+        "PartitionTimeLimit",
+        "PartitionNodeLimit",
+        "Reservation",
+        "ReservationDeleted",
+        "JobArrayTaskLimit",
+        "launch_failed_requeued_held",
+        "job_requeued_in_held_state",
+        "BurstBufferResources",
+        "DeadLine",
+        "MaxRequeueExceeded",
+        "Cleaning",
+    ],
 )
 def test_what_more_workers_would_not_start_is_set_aside(reason: str) -> None:
     waiting = demand([a_job(1, reason=reason)])

@@ -61,6 +61,15 @@ def test_a_worker_that_is_still_there_is_used_again() -> None:
     assert (given_back.started_workers, given_back.waits.p95) == (2, 60)
 
 
+def test_a_job_that_comes_while_the_only_worker_leaves_gets_another() -> None:
+    # Idle from 160 on, drained at 280: the next job comes in the second before it is gone.
+    jobs = [a_job(seconds=100), a_job(at=281, seconds=100)]
+
+    outcome = simulate(jobs, Policy(idle_seconds=120), SMALL)
+
+    assert (outcome.never_ran, outcome.started_workers, outcome.waits.longest) == (0, 2, 60)
+
+
 def test_jobs_share_a_worker_as_far_as_it_has_room() -> None:
     small = [a_job(cpus=3, memory_mib=10_000) for _ in range(4)]
     alone = [a_job(cpus=3, memory_mib=10_000, exclusive=True) for _ in range(4)]

@@ -124,15 +124,15 @@ class LocalWorkers:
             for each in self._workers.values()
             if each.note.shape.name == shape.name and each.leaving is None
         ]
-        for _ in range(replicas - len(staying)):
-            self._add(slurmd.checked(shape))
+        free = [each for each in staying if each.name not in protected]
+        free.sort(key=lambda each: each.note.since, reverse=True)
+        free.sort(key=lambda each: (each.name not in retire, each.ready))
+        retiring = sum(each.name in retire for each in free)
+        for each in free[: max(len(staying) - replicas, retiring)]:
+            self._leave(each)
+        for _ in range(replicas - (len(staying) - retiring)):
+            self._add(slurmd.checked(shape), never=retire)
             await asyncio.sleep(0)
-        if (surplus := len(staying) - replicas) > 0:
-            free = [each for each in staying if each.name not in protected]
-            free.sort(key=lambda each: each.note.since, reverse=True)
-            free.sort(key=lambda each: (each.name not in retire, each.ready))
-            for each in free[:surplus]:
-                self._leave(each)
 
     async def remove(self, name: str) -> None:
         self._kept.check()
@@ -157,9 +157,9 @@ class LocalWorkers:
 
     # --- coming and going
 
-    def _add(self, shape: WorkerShape) -> None:
+    def _add(self, shape: WorkerShape, *, never: Collection[str]) -> None:
         names = (f"{shape.name}-{number}" for number in count(1))
-        name = next(each for each in names if each not in self._workers)
+        name = next(each for each in names if each not in self._workers and each not in never)
         taken = {each.note.port for each in self._workers.values()}
         now = datetime.now(UTC)
         try:
@@ -285,6 +285,8 @@ class LocalWorkers:
         self._forget(worker, log=False)
 
     def _forget(self, worker: _Worker, *, log: bool = True) -> None:
+        if self._workers.get(worker.name, worker) is not worker:
+            return  # forgotten before, and there is another of its name
         self._kept.drop(worker.name, log=log)
         self._workers.pop(worker.name, None)
         worker.settled.set()

@@ -46,7 +46,7 @@ def everything(
 ) -> Counter[str] | None:
     """Buy for all of them; None if the limits do not allow it."""
     bought: Counter[str] = Counter()
-    for want in sorted(wants, key=lambda want: size(want.item)):
+    for want in sorted(wants, key=size):
         if want.alone and packing.left[want.index]:
             shape, number = _for_one(packing, want, choices[want.index].shapes)
             if not purse.take(shape, number):
@@ -54,13 +54,16 @@ def everything(
             packing.add(shape, number)
             packing.place(want)
             bought[shape.name] += number
+    gaps = bool(bought)
     for group in _groups([want for want in wants if not want.alone], choices):
-        if bought:
+        if gaps:
             packing.densely()
         some = _mix(packing, group, choices, purse)
         if some is None:
             return None
         bought += some
+        # CPUs beside GPUs are for whoever needs none; a family is bought for by itself.
+        gaps = any(want.need.gpus for want in group)
     return bought
 
 
@@ -171,5 +174,5 @@ def _mix(
 
 
 def _items(group: Sequence[Want], choices: Mapping[int, Choice], shape: Shape) -> Items:
-    some = [want.item for want in group if shape in choices[want.index].shapes]
-    return sorted_items(sorted(some, key=size), shape, coming(shape))
+    some = [want for want in group if shape in choices[want.index].shapes]
+    return sorted_items([want.item for want in sorted(some, key=size)], shape, coming(shape))

@@ -61,6 +61,7 @@ class Chooser:
         self.shapes = shapes
         by_price = policy.rule is Rule.CHEAPEST
         self.market = Market(shapes, policy.purchase, by_price=by_price)
+        self._choices: dict[Need, Choice] = {}
         self.short = {name: each for name, each in shortages.items() if each.until > now}
 
     def fitting(self, need: Need) -> list[Shape]:
@@ -88,6 +89,11 @@ class Chooser:
         return choices
 
     def _alone(self, need: Need) -> Choice:
+        if need not in self._choices:
+            self._choices[need] = self._chosen(need)
+        return self._choices[need]
+
+    def _chosen(self, need: Need) -> Choice:
         fitting = self.fitting(need)
         there = [shape for shape in fitting if shape.name not in self.short]
         arch = next((a for a in self.policy.architectures if any(s.arch == a for s in there)), "")

@@ -118,9 +118,10 @@ TURNS = (
 first: so they were bought, and so all find a place again."""
 
 
-def size(item: Item) -> tuple[float, ...]:
-    """Sort the largest first. 4 GiB are about as dear as a CPU."""
-    return -item.gpus, -item.cpus - item.memory_mib / 4096, -item.cpus, item.line
+def size(want: Want) -> tuple[float, ...]:
+    """Sort the largest first, then who has less choice. 4 GiB are about as dear as a CPU."""
+    need = want.need
+    return -need.gpus, -need.cpus - need.memory_mib / 4096, -need.cpus, len(want.suits), want.index
 
 
 class Packing:
@@ -134,7 +135,7 @@ class Packing:
         self.left = [want.count for want in wants]
         self.taken: list[list[Taken]] = [[] for _ in wants]
         shared = [want for want in wants if not want.alone]
-        self._items = sorted((want.item for want in shared), key=size)
+        self._items = [want.item for want in sorted(shared, key=size)]
         self._by_shape: dict[tuple[str, Whose], Items] = {}
 
     def by_priority(self) -> None:
@@ -143,7 +144,7 @@ class Packing:
 
     def densely(self) -> None:
         """Jobs that stand alone first; then GPUs to those who need them, and the rest."""
-        for want in sorted(self.wants, key=lambda want: size(want.item)):
+        for want in sorted(self.wants, key=size):
             if want.alone:
                 self.place(want)
         for whose, coming in TURNS:
@@ -196,9 +197,11 @@ class Packing:
                 if room not in self.rooms:
                     gains.exhausted(room)
         for room in rooms:
-            items = self._for(room, whose)
+            items = self._for(room, whose).still(self.left)
             while self.rooms.get(room) and (chosen := pattern(room, items, self.left)):
                 self.apply(room, chosen, self.repeats(chosen, self.rooms[room]))
+                # It has used up a kind: without those that are gone the next is found sooner.
+                items = items.still(self.left)
 
     def _for(self, room: Room, whose: Whose) -> Items:
         key = (room.shape, whose)
@@ -237,8 +240,9 @@ class Gains:
         self._tries += 1
         if not self._mixes:
             return None
-        room, (_, mix) = max(self._mixes.items(), key=lambda each: each[1][0])
-        return room, mix
+        # Of two that give as much, one large worker rather than two small ones.
+        room = max(self.options, key=lambda each: (self._mixes[each][0], each.cpus, each))
+        return room, self._mixes[room][1]
 
     def exhausted(self, room: Room) -> None:
         """Say that there are no more of it."""
@@ -247,12 +251,13 @@ class Gains:
     def _mix(self, room: Room) -> None:
         wants, left = self.packing.wants, self.packing.left
         items = self.options[room]
-        if self._tries % 8 == 7:
+        if self._tries % 4 == 3:
             items = self.options[room] = items.still(left)
         mix = pattern(room, items, left)
         if mix:
             worth = sum(wants[line].worth * number for line, number in mix.items())
-            self._mixes[room] = worth / self.packing.market.cost(room.shape), mix
+            gain = worth / self.packing.market.cost(room.shape)
+            self._mixes[room] = round(gain, 9), mix
         else:
             del self.options[room]
             self._mixes.pop(room, None)

@@ -207,16 +207,17 @@ class _Fitting:
 
     def next(self, cpus: int, memory: int, gpus: int) -> Item | None:
         items, left, used = self.items, self.left, self.used
-        while self.at < len(items):
-            item = items[self.at]
+        for at in range(self.at, len(items)):
+            needs_cpus, needs_memory, needs_gpus, line = items[at]
             if (
-                item.cpus <= cpus
-                and item.memory_mib <= memory
-                and item.gpus <= gpus
-                and left[item.line] > used.get(item.line, 0)
+                needs_cpus <= cpus
+                and needs_memory <= memory
+                and needs_gpus <= gpus
+                and left[line] > used.get(line, 0)
             ):
-                return item
-            self.at += 1
+                self.at = at
+                return items[at]
+        self.at = len(items)
         return None
 
 

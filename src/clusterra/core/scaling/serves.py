@@ -12,7 +12,7 @@ def matches(need: Need, shape: Shape) -> bool:
     """Say whether it is the right kind, of whatever size."""
     if need.gpus and (not shape.gpus or (need.gpu_model and need.gpu_model != shape.gpu_model)):
         return False
-    return satisfied(need.features, shape.features)
+    return not need.features or satisfied(need.features, shape.features)
 
 
 def holds(need: Need, shape: Shape) -> bool:

@@ -160,10 +160,8 @@ class _Run:
         awake = []
         while self.wakes and self.wakes[0][0] <= self.now:
             _, _, worker = heappop(self.wakes)
-            if worker.name in self.workers:
-                worker.phase, worker.ready_at = Phase.READY, self.now
-                worker.idle_since = self.now
-                awake.append(worker)
+            worker.phase, worker.ready_at, worker.idle_since = Phase.READY, self.now, self.now
+            awake.append(worker)
         return awake
 
     def _arrive(self) -> set[Need]:
@@ -229,12 +227,13 @@ class _Run:
         )
 
     def _apply(self, decided: Plan) -> None:
+        # Those that were drained before are counted out already: what is wanted, is beside them.
+        for worker in [each for each in self.workers.values() if each.phase is Phase.LEAVING]:
+            self._gone(self.workers.pop(worker.name))
         there = Counter(each.shape.name for each in self.workers.values())
         for shape, number in decided.desired.items():
             for _ in range(number - there[shape]):
                 self._ask_for(self.shapes[shape])
-        for shape, number in there.items():
-            self._let_go(shape, number - decided.desired.get(shape, 0))
         for name in decided.leave:
             self.workers[name].phase = Phase.LEAVING
         self.peak = max(self.peak, len(self.workers))
@@ -246,13 +245,6 @@ class _Run:
         self.workers[name] = worker
         boot = self.boots.get(shape.name, self.boot_seconds)
         heappush(self.wakes, (self.now + boot, self.numbers, worker))
-
-    def _let_go(self, shape: str, number: int) -> None:
-        mine = [each for each in self.workers.values() if each.shape.name == shape]
-        leaving = [each for each in mine if each.phase is Phase.LEAVING and not each.jobs]
-        warming = [each for each in reversed(mine) if each.phase is Phase.WARMING]
-        for worker in [*leaving, *warming][: max(number, 0)]:
-            self._gone(self.workers.pop(worker.name))
 
     def _gone(self, worker: Pretended) -> None:
         price = worker.shape.usd_per_hour(self.policy.purchase)

@@ -16,7 +16,7 @@ from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.fleet import awaited, by_the_plan
 from clusterra.core.jobs.pending.limit_names import named
 from clusterra.core.jobs.pending.limits import at_a_limit
-from clusterra.core.jobs.pending.places import unknown_feature
+from clusterra.core.jobs.pending.places import for_nodes, required_gone, unknown_feature
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Why
 from clusterra.core.jobs.pending.words import count, needs, span, whose
 from clusterra.core.scaling.plan import Cause
@@ -51,10 +51,13 @@ def code_of(job: Job) -> str:
 def answered(job: Job, facts: Facts) -> Answer:
     code = code_of(job)
     if code in FOR_THE_FLEET:
-        if unknown_here := unknown_feature(job, facts):
-            return unknown_here
-        if planned := by_the_plan(job, facts):
-            return planned
+        planned = by_the_plan(job, facts)
+        if planned is not None and planned.kind is Kind.SCHEDULER:
+            # The fleet is large enough, so what it waits for is to be seen at the nodes.
+            looked = for_nodes(job, facts, code)
+            return replace(looked, links=(*looked.links, *planned.links))
+        if answer := unknown_feature(job, facts) or required_gone(job, facts) or planned:
+            return answer
     if code in CODES:
         return CODES[code](job, facts, code)
     if limit := named(code):

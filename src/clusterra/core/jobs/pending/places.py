@@ -61,7 +61,7 @@ def for_nodes(job: Job, facts: Facts, code: str) -> Answer:
         )
     of_partition = [node for node in facts.nodes.value if _serves(node, job)]
     able = [node for node in of_partition if _holds(node, need(job)) and _featured(node, job)]
-    if job.nodes_required and (gone := _required_gone(job, facts, of_partition)):
+    if gone := required_gone(job, facts):
         return gone
     if len(able) < max(job.nodes_wanted, 1):
         return _too_few(job, facts, of_partition, able)
@@ -138,7 +138,11 @@ def _asks(job: Job, facts: Facts, kind: Kind) -> Link:
     return Link(kind=kind, claim=f"It asks for {needs(job)}", evidence=(rows.of_job(job, facts),))
 
 
-def _required_gone(job: Job, facts: Facts, nodes: Sequence[Node]) -> Answer | None:
+def required_gone(job: Job, facts: Facts) -> Answer | None:
+    """Return which nodes it insists on cannot be used."""
+    if not job.nodes_required or not isinstance(facts.nodes, Seen):
+        return None
+    nodes = facts.nodes.value
     wanted = expand(job.nodes_required)
     known = {node.name: node for node in nodes}
     missing = sorted(name for name in wanted if name not in known)
