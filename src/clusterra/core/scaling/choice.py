@@ -68,7 +68,8 @@ class Chooser:
         """Return what may be started and can hold it, shortage or not."""
         allowed = self.policy.architectures
         kinds = right_kinds(need, self.shapes.values())
-        return [shape for shape in kinds if shape.arch in allowed and holds(need, shape)]
+        fitting = [shape for shape in kinds if shape.arch in allowed and holds(need, shape)]
+        return sorted(fitting, key=self._by_cost)
 
     def want(self, index: int, need: Need, count: int) -> Want:
         shapes = self._alone(need).shapes

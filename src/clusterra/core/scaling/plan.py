@@ -50,7 +50,7 @@ def plan(
     packing = growth.serve()
 
     leave, soon = idle_for_good(workers, packing.rooms, policy, now)
-    waits = Waits(wants, packing, chooser, growth.purse(), workers)
+    waits = Waits(wants, packing, chooser, growth.purse(), growth.desired().keys())
     times = [soon, *(shortage.until for shortage in chooser.short.values())]
     return Plan(
         desired=dict(sorted(growth.desired().items())),

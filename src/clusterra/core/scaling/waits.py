@@ -1,13 +1,12 @@
 """What each waiting job waits for, as far as the fleet is concerned."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from clusterra.core.scaling import sentences
 from clusterra.core.scaling.buying import Purse, room_for, workers_for
 from clusterra.core.scaling.choice import Chooser
 from clusterra.core.scaling.demand import Line
-from clusterra.core.scaling.fleet import Worker
 from clusterra.core.scaling.outcome import Cause, Wait
 from clusterra.core.scaling.packing import Packing, Want
 from clusterra.core.scaling.rooms import Standing
@@ -21,13 +20,13 @@ class Waits:
         packing: Packing,
         chooser: Chooser,
         purse: Purse,
-        workers: Sequence[Worker],
+        present: Collection[str],
     ) -> None:
         self.wants = wants
         self.packing = packing
         self.chooser = chooser
         self.purse = purse
-        self.present = {worker.shape for worker in workers}
+        self.present = frozenset(present)
 
     def by_job(self, lines: Sequence[Line]) -> Mapping[int, Wait]:
         waits: dict[int, Wait] = {}
