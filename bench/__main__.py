@@ -20,6 +20,8 @@ from bench.figures import (
     listing,
     live,
     memory,
+    plan,
+    scaling,
     start,
     streams,
     submit,
@@ -36,6 +38,8 @@ REPORT = Path(__file__).with_name("report.json")
 FIGURES = (
     Figure(rows=("decode",), measure=decode.decode),
     Figure(rows=("auth-token", "auth-session"), measure=door.door),
+    Figure(rows=("plan-10k", "plan-100k"), measure=plan.speed),
+    Figure(rows=("plan-cost", "plan-cost-worst"), measure=plan.cost),
     Figure(rows=("ledger-chain", "ledger-verify"), measure=ledger.chain),
     Figure(rows=("array-10k",), measure=ledger.array),
     Figure(rows=("memory-50k", "memory-first-sync", "first-sync"), measure=memory.memory),
@@ -51,6 +55,11 @@ FIGURES = (
     Figure(rows=("state-to-stream",), measure=live.live),
     Figure(rows=("hook",), measure=ingest.hook),
     Figure(rows=("ingest-noop", "ingest-group"), measure=ingest.ingest),
+    Figure(
+        rows=("start-cold", "start-cold-worst", "start-warm"),
+        measure=scaling.starts,
+    ),
+    Figure(rows=("workers-200",), measure=scaling.many),
     Figure(rows=("up-first",), measure=start.first),
 )
 NAMES = tuple(name for figure in FIGURES for name in figure.rows)

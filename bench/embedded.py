@@ -38,7 +38,7 @@ class Embedded:
 
 
 @contextmanager
-def embedded(**environ: str) -> Iterator[Embedded]:
+def embedded(*options: str, **environ: str) -> Iterator[Embedded]:
     """Bring a cluster up, run a job, and run another."""
     with scratch() as home:
         state = str(home / "state")
@@ -46,7 +46,10 @@ def embedded(**environ: str) -> Iterator[Embedded]:
         began = time.perf_counter()
         try:
             done = subprocess.run(
-                [*CLUSTERRA, "up", "--detach", "--json", "--port", "0", "--state", state],
+                [
+                    *(*CLUSTERRA, "up", "--detach", "--json", "--port", "0", "--state", state),
+                    *options,
+                ],
                 env=environment,
                 capture_output=True,
                 text=True,

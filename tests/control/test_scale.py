@@ -66,7 +66,7 @@ class Lab:
         assert isinstance(sight, Seen)
         return sight.value
 
-    async def submit(self, **properties: object) -> int:
+    async def submit(self, **properties: Any) -> int:
         id = await self.world.submitted_past_us(**properties)
         await self.world.observer.look()
         return id
@@ -82,6 +82,7 @@ class Lab:
             failed=failed,
         )
         self.world.site.edge.report = Seen(report, now)
+        self.world.site.edge.failed.extend(failed)
 
     def obey(self) -> None:
         """Start and stop workers as the last answer says, and say so."""
@@ -192,11 +193,11 @@ def test_a_worker_goes_in_order_drained_counted_out_stopped_forgotten() -> None:
         lab.heard()
         await lab.scaler.scale()
         assert "DRAIN" in (await lab.nodes())[name].flags
-        assert lab.wanted.fleet.retire == ()
+        assert not lab.wanted.fleet.retire
 
         await lab.scaler.scale()
         assert lab.wanted.fleet.desired == {}
-        assert lab.wanted.fleet.retire == (name,)
+        assert list(lab.wanted.fleet.retire) == [name]
         assert name in await lab.nodes()
 
         lab.obey()

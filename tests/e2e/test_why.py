@@ -82,7 +82,7 @@ CASES = (
         ("never", "failed"),
         {"dependency": "afterok:{failed}"},
     ),
-    Case("not before a time", ("begin-time",), ("5",), {"begin": "now+1hour"}),
+    Case("not before a time", ("begin-time",), ("it may in ",), {"begin": "now+1hour"}),
     Case("its partition is down", ("partition",), ("closed is down",), {"partition": "closed"}),
     Case(
         "more time than its partition allows",
@@ -138,10 +138,11 @@ CASES = (
         {"cpus": 2},
     ),
     Case(
-        "others have reserved the node",
+        "its reservation has not begun",
         ("reservation",),
-        ("maint", "root"),
-        {**WIDE, "time": 120},
+        ("course", "begins in"),
+        WIDE,
+        script=f"#SBATCH --reservation=course\n{SLEEP}",
     ),
     Case(
         "its node is drained",
@@ -221,8 +222,8 @@ def _prepared(site: Site) -> Site:
         site.names[name] = str(id)
         running.wait(id, until=lambda view: view.state == "RUNNING", timeout=20)
     site.slurm(
-        *("scontrol", "create", "reservationname=maint", "starttime=now+30minutes"),
-        *("duration=60", "users=root", f"nodes={node.name}", "flags=ignore_jobs"),
+        *("scontrol", "create", "reservationname=course", "starttime=now+30minutes"),
+        *("duration=60", f"users={user}", f"nodes={node.name}", "flags=ignore_jobs"),
     )
     return site
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from clusterra.core.scaling.edge import EdgeReport, Offering
+from clusterra.core.scaling.edge import EdgeReport, Failed, Offering
 from clusterra.core.scaling.fleet import Fleet
 from clusterra.core.scaling.shapes import Purchase
 from clusterra.core.seen import Seen, Sight, Unseen
@@ -36,6 +36,9 @@ class Wanted:
 class Edge:
     report: Sight[EdgeReport] = NOT_HEARD
     """Seen at the moment it was heard."""
+
+    failed: list[Failed] = field(default_factory=list)
+    """What did not come or went by itself, and has not been counted out yet."""
 
     offerings: Sight[tuple[Offering, ...]] = NO_PRICES
     wanted: Sight[Wanted] = NOT_DECIDED

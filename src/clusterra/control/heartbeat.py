@@ -73,6 +73,7 @@ class Heartbeats:
         edge = self.site.edge
         was_silent = not isinstance(edge.report, Seen)
         edge.report = Seen(self._last, report.at)
+        edge.failed.extend(self._last.failed)
         if before is None or was_silent or _is_new(self._last, before):
             edge.heard()
 

@@ -36,6 +36,7 @@ from clusterra.core.scaling.edge import EdgeReport
 from clusterra.core.scaling.fleet import FLEET, Fleet, Phase, Worker
 from clusterra.core.scaling.muster import OURS, busy, drained_by_us, muster
 from clusterra.core.scaling.plan import Plan, plan
+from clusterra.core.scaling.policy import Policy
 from clusterra.core.seen import Seen, Sight, Unseen
 from clusterra.ports import Clock, Store
 
@@ -64,8 +65,6 @@ class Scaler:
     _fleet: Record[Fleet] | None = None
     _since: dict[str, datetime] = field(default_factory=dict)
     """Since when Slurm has known each node."""
-    _failures_of: datetime | None = None
-    """The report whose failures have been counted."""
 
     async def scale(self) -> bool:
         """Decide once; say whether workers come or go."""
@@ -82,7 +81,7 @@ class Scaler:
         report = edge.report
         if (why := _unseen(report)) is not None:
             # An agent that comes back is told what was decided last; nothing new is decided.
-            self._tell(record.value, nodes, now)
+            self._tell(record.value, await load_policy(self.site, self.store), nodes, now)
             self.site.planned = Unseen(why)
             return False
         assert isinstance(report, Seen)
@@ -104,8 +103,8 @@ class Scaler:
     ) -> bool:
         site = self.site
         committed = record.value
-        news = report.failed if report.at != self._failures_of else ()
-        noted, short = after_failures(committed, news, now)
+        failed = tuple(site.edge.failed)
+        noted, short = after_failures(committed, failed, now)
         there = muster(
             report,
             nodes,
@@ -137,8 +136,8 @@ class Scaler:
         ]
         if fleet != committed:
             await self._commit(record, fleet, told, now)
-        self._failures_of = report.at
-        self._tell(fleet, nodes, now)
+        del site.edge.failed[: len(failed)]
+        self._tell(fleet, policy, nodes, now)
         site.planned = Seen(
             Planned(
                 demand=needed,
@@ -186,12 +185,16 @@ class Scaler:
         self.tenure.used()
         self._fleet = replace(record, value=fleet, version=record.version + 1)
 
-    def _tell(self, fleet: Fleet, nodes: Sequence[Node], now: datetime) -> None:
+    def _tell(self, fleet: Fleet, policy: Policy, nodes: Sequence[Node], now: datetime) -> None:
         protected = {node.name for node in nodes if busy(node)}
         if fleet.retire:
             # An edge that cannot tell its machines apart takes what is not protected.
             protected |= {node.name for node in nodes if not drained_by_us(node)}
-        wanted = Wanted(fleet=fleet, protected=frozenset(protected - set(fleet.retire)))
+        wanted = Wanted(
+            fleet=fleet,
+            protected=frozenset(protected - set(fleet.retire)),
+            purchase=policy.purchase,
+        )
         self.site.edge.want(wanted, now)
 
     async def _forget(self, departed: Sequence[str]) -> None:

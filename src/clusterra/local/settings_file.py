@@ -73,6 +73,8 @@ def _scaling(fleet: LocalFleet) -> dict[str, dict[str, Value]]:
             "architectures": (fleet.arch,),
             "only_these": True,
             "max_workers": fleet.workers,
+            # One too many, of an earlier start that had more, is not waited for.
+            "idle_seconds": 0,
             "minimum": {shape.name: str(fleet.workers)},
         },
         "[[clusters.scaling.shapes]]": {

@@ -14,7 +14,7 @@ from clusterra.control.people.sessions import Opened
 from clusterra.core.access import ALL_SCOPES, Role
 from clusterra.core.errors import Unauthenticated
 from clusterra.core.events.event import Event, EventQuery
-from clusterra.core.people.credentials import Token
+from clusterra.core.people.credentials import FileKey, KeyUse, Token
 from clusterra.core.people.person import Person, Workspace, ledger_of
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Claims, Store
@@ -98,7 +98,9 @@ class Server:
         self.links = self.people.links
 
     async def open(self) -> "Server":
-        await self.people.open({CLUSTER: self.file_key})
+        await self.people.open(
+            [FileKey(cluster=CLUSTER, use=KeyUse.COLLECTOR, secret=self.file_key)]
+        )
         return self
 
     async def restarted(self, **changed: Any) -> "Server":

@@ -13,6 +13,7 @@ from clusterra.core.jobs.pending.facts import Line
 from clusterra.core.jobs.pending.limit_names import named
 from clusterra.core.jobs.pending.why import Kind, Source, Why
 from clusterra.core.limits import Holder, Measure, Per
+from clusterra.core.scaling.plan import Cause, Wait
 from clusterra.core.seen import Seen, Unseen
 from tests.builders import NOON, a_job
 from tests.core.pending.facts import (
@@ -23,6 +24,7 @@ from tests.core.pending.facts import (
     facts,
     limit,
     limits,
+    planning,
     row,
     running,
     waiting,
@@ -179,3 +181,22 @@ def test_a_node_too_small_is_not_called_busy() -> None:
 
     assert why.kind is Kind.NEVER
     assert "the largest, w1, has 2 CPUs" in why.summary
+
+
+def test_maintenance_is_what_it_waits_for_though_more_workers_would_help_too() -> None:
+    (reserved,) = [each for each in SITUATIONS if each.name == "others have reserved the nodes"]
+    full = planning(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=1))
+
+    why = explain(reserved.job, facts(**reserved.facts, planning=full))
+
+    assert why.kind is Kind.RESERVATION
+
+
+def test_a_fleet_with_room_leaves_the_answer_to_the_nodes() -> None:
+    drained = Seen((replace(NODE, flags=("DRAIN",), reason="disk broke"),), NOW)
+    room = planning(Wait(cause=Cause.ROOM, sentence="1 job has room"))
+
+    why = explain(waiting("Resources"), facts(nodes=drained, planning=room))
+
+    assert why.kind is Kind.NODE
+    assert "disk broke" in why.summary

@@ -24,7 +24,7 @@ from tests.core.scaling.worlds import (
 )
 
 any_world = given(queue=jobs(), fleet=fleets(), policy=policies, short=shortages)
-patient = settings(deadline=None, max_examples=60)
+patient = settings(deadline=None, max_examples=40)
 
 
 @patient
@@ -125,5 +125,7 @@ def test_without_limits_whatever_some_shape_can_hold_gets_a_worker(
     free = Policy(rule=policy.rule, architectures=policy.architectures, max_workers=10**6)
     decided = plan(demand(queue), (), free, SHAPES, {}, NOON)
 
-    causes = {wait.cause for wait in decided.waits.values()}
-    assert causes <= {Cause.WARMING, Cause.NEVER}
+    for wait in decided.waits.values():
+        # No shape would be started for it, but one that comes for others is large enough.
+        borrows = wait.cause is Cause.ROOM and "have no room at present" in wait.sentence
+        assert wait.cause in (Cause.WARMING, Cause.NEVER) or borrows

@@ -72,13 +72,6 @@ def no_size_of(family: Family, arch: str, need: Need) -> str:
     return f"{family}: no {arch} size of it holds {size(need)}"
 
 
-def dearer(shape: Shape, number: int, micros: int, instead: int) -> str:
-    return (
-        f"{number:,} {shape.name} alone: {per_hour(micros)} "
-        f"instead of {per_hour(instead)} for the mix"
-    )
-
-
 def short(name: str, why: str, until: datetime) -> str:
     reason = f" ({why})" if why else ""
     return f"{name}: did not come lately{reason}; left alone until {until:%H:%M} UTC"

@@ -52,6 +52,10 @@ def answered(job: Job, facts: Facts) -> Answer:
     code = code_of(job)
     if code in FOR_THE_FLEET:
         planned = by_the_plan(job, facts)
+        if "for maintenance" in job.reason_said.lower():
+            looked = for_nodes(job, facts, code)
+            if looked.kind is Kind.RESERVATION:
+                return looked
         if planned is not None and planned.kind is Kind.SCHEDULER:
             # The fleet is large enough, so what it waits for is to be seen at the nodes.
             looked = for_nodes(job, facts, code)
