@@ -132,7 +132,6 @@ class _Looking:
         return replace(
             facts,
             nodes=await self._sight(slurm.nodes, wanted=True, else_seen=sky.nodes),
-            partitions=sky.partitions,
             rules=await self._sight(
                 slurm.partition_rules, wanted=code in ASKS_RULES or limit is not None
             ),
@@ -206,7 +205,6 @@ class _Looking:
                 policy=value.policy,
                 shapes=value.shapes,
                 workers=value.workers,
-                demand=value.demand,
             ),
             planned.at,
         )

@@ -6,7 +6,7 @@ dies here has either told all of it or will tell it again, with the same ids.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -38,7 +38,7 @@ class Recorder:
     """Every job that waits, as last observed."""
 
     moved: Callable[[], None] = lambda: None
-    """Called when another job waits than before, or one no longer does, or for another reason."""
+    """Called when a job is in another state than before, or waits for another reason."""
 
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """From reading what was known to writing what is: of two who looked, the later one wins."""
@@ -81,20 +81,19 @@ class Recorder:
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, drops=[*settled, *acts])
         await self.acts.forget(acts)
-        if self._queue_moved(kept):
+        if self._has_moved(kept, known):
             self.moved()
 
-    def _queue_moved(self, jobs: Collection[Job]) -> bool:
-        before = len(self.waiting)
+    def _has_moved(self, jobs: Collection[Job], known: Mapping[int, Job]) -> bool:
         moved = False
         for job in jobs:
             if job.state is JobState.PENDING:
-                old = self.waiting.get(job.id)
-                moved |= old is None or old.reason != job.reason or old.cpus != job.cpus
                 self.waiting[job.id] = job
             else:
                 self.waiting.pop(job.id, None)
-        return moved or len(self.waiting) != before
+            old = known.get(job.id)
+            moved |= old is None or (old.state, old.reason) != (job.state, job.reason)
+        return moved
 
     async def tell(
         self,

@@ -48,6 +48,9 @@ GONE = f"{OURS}its machine is gone"
 WELL_BEFORE = timedelta(seconds=5)
 """How long Slurm must have known a node before a report that does not name it says it is gone."""
 
+WITHIN_BUDGET = 1.0
+"""Seconds until the next try when Slurm may not be asked so often."""
+
 MANY = 2_000
 """Waiting jobs from which on planning is done beside the event loop, not on it."""
 
@@ -69,6 +72,9 @@ class Scaler:
     async def scale(self) -> bool:
         """Decide once; say whether workers come or go."""
         edge, now = self.site.edge, self.clock.now()
+        if not self.site.budget.take(now):
+            self.alarm(WITHIN_BUDGET)
+            return True
         try:
             nodes = await self._look()
         except Unreachable as error:
@@ -92,7 +98,6 @@ class Scaler:
         if site.sky.why_not:
             raise Unreachable(site.sky.why_not)
         asked_at = self.clock.now()
-        site.budget.take(asked_at)
         nodes = await self.nodes.look()
         names = {node.name for node in nodes}
         self._since = {name: self._since.get(name, asked_at) for name in names}

@@ -37,17 +37,18 @@ class Loop:
     """The longest pause while rounds fail: short, because people wait for the recovery."""
 
     gap: float = 0.2
-    """The shortest pause, however often the loop is woken."""
+    """The shortest pause, however often the loop is woken; never shorter than the round took."""
 
     rounds: int = 0
     failures: int = 0
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
-        pause = self.every
+        pause, clock = self.every, asyncio.get_running_loop().time
         while True:
+            began = clock()
             pause = self._next_pause(pause, busy=await self._one_round())
-            await self._rest(pause)
+            await self._rest(pause, least=max(self.gap, clock() - began))
 
     def wake(self) -> None:
         """Start the next round now, e.g. because a job was just submitted."""
@@ -77,11 +78,11 @@ class Loop:
             return min(float(2 ** (self.failures - 1)), self.after_failure)
         return self.every if busy else min(last * GROWTH, self.idle)
 
-    async def _rest(self, pause: float) -> None:
-        await asyncio.sleep(self.gap)
+    async def _rest(self, pause: float, *, least: float) -> None:
+        await asyncio.sleep(least)
         try:
             jitter = random.uniform(0.9, 1.0)  # noqa: S311
-            await asyncio.wait_for(self._woken.wait(), max(pause * jitter - self.gap, 0))
+            await asyncio.wait_for(self._woken.wait(), max(pause * jitter - least, 0))
         except TimeoutError:
             return
         self._woken.clear()

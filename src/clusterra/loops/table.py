@@ -94,8 +94,7 @@ def fleet_loops(plane: Plane, site: Site, nodes: NodeWatch) -> list[Loop]:
         round=scaler.scale,
         every=SCALE_SECONDS,
         idle=SCALE_SECONDS,
-        # Whoever has just submitted waits for this.
-        gap=0.02,
+        gap=0.1,
     )
     scaler.alarm = Alarm(scale.wake)
     site.recorder.moved = site.edge.heard = scale.wake

@@ -73,10 +73,6 @@ class Association(msgspec.Struct, frozen=True):
     max: Max = Max()
 
 
-class AssociationsReply(Envelope, frozen=True):
-    associations: list[msgspec.Raw] | None = None
-
-
 class Qos(msgspec.Struct, frozen=True):
     class Limits(msgspec.Struct, frozen=True):
         class Max(msgspec.Struct, frozen=True):

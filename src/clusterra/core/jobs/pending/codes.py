@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.pending import causes, rows
 from clusterra.core.jobs.pending.facts import Facts
+from clusterra.core.jobs.pending.partitions import by_partition
 from clusterra.core.jobs.pending.places import for_nodes
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Sooner
+from clusterra.core.jobs.pending.words import handle
 
 Explainer = Callable[[Job, Facts, str], Answer]
 
@@ -59,7 +61,7 @@ class Plain:
         claim = f"{words} ({code}{f': {said}' if said else ''})"
         evidence = (rows.of_job(job, facts, restarts=job.restarts),)
         hint = (
-            (Sooner(say=self.sooner, command=self.command.format(id=causes.handle(job))),)
+            (Sooner(say=self.sooner, command=self.command.format(id=handle(job))),)
             if self.sooner
             else ()
         )
@@ -102,13 +104,13 @@ CODES: Mapping[str, Explainer] = {
         hopeless=True,
     ),
     "JobLaunchFailure": causes.launch_failed,
-    "PartitionNodeLimit": causes.by_partition,
-    "PartitionTimeLimit": causes.by_partition,
-    "PartitionDown": causes.by_partition,
-    "PartitionInactive": causes.by_partition,
-    "PartitionConfig": causes.by_partition,
-    "AccountNotAllowed": causes.by_partition,
-    "QOSNotAllowed": causes.by_partition,
+    "PartitionNodeLimit": by_partition,
+    "PartitionTimeLimit": by_partition,
+    "PartitionDown": by_partition,
+    "PartitionInactive": by_partition,
+    "PartitionConfig": by_partition,
+    "AccountNotAllowed": by_partition,
+    "QOSNotAllowed": by_partition,
     "Reservation": causes.for_reservation,
     "ReservationDeleted": causes.for_reservation,
     "ReservationInvalid": causes.for_reservation,

@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.core.access import Caller
-from clusterra.core.clusters import Node, Partition
+from clusterra.core.clusters import Node
 from clusterra.core.jobs.job import Job
 from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
-from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.fleet import Fleet, Worker
 from clusterra.core.scaling.plan import Plan
 from clusterra.core.scaling.policy import Policy
@@ -46,7 +45,6 @@ class Planning:
     policy: Policy
     shapes: Mapping[str, Shape]
     workers: Sequence[Worker] = ()
-    demand: Demand = field(default_factory=Demand)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,6 @@ class Facts:
     """Why Slurm could not be asked now, where it could not: the job is as it was last seen."""
 
     nodes: Sight[tuple[Node, ...]] = NOT_ASKED
-    partitions: Sight[tuple[Partition, ...]] = NOT_ASKED
     rules: Sight[tuple[PartitionRules, ...]] = NOT_ASKED
     limits: Sight[Limits] = NOT_ASKED
     reservations: Sight[tuple[Reservation, ...]] = NOT_ASKED

@@ -7,7 +7,7 @@ from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts, Planning
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import count, memory, needs, per_node, span, whose
+from clusterra.core.jobs.pending.words import count, handle, memory, needs, per_node, span, whose
 from clusterra.core.scaling.fleet import Phase
 from clusterra.core.scaling.plan import Cause, Wait
 from clusterra.core.seen import Seen
@@ -198,7 +198,7 @@ def _never(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
         )
         sooner.append(Sooner(say=f"submit it again with at most {offers} on each node"))
     sooner.append(
-        Sooner(say="take it out of the queue", command=f"clusterra jobs cancel {_handle(job)}")
+        Sooner(say="take it out of the queue", command=f"clusterra jobs cancel {handle(job)}")
     )
     return Answer(
         kind=Kind.NEVER,
@@ -326,10 +326,6 @@ def _shortage(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
 
 def _busy(facts: Facts) -> list[Job]:
     return [job for job in facts.live if job.state is not JobState.PENDING]
-
-
-def _handle(job: Job) -> str:
-    return job.label if job.array_task is not None else str(job.array_id or job.id)
 
 
 def _usd(micros: int) -> str:

@@ -88,3 +88,8 @@ def whose(jobs: Sequence[Job], caller: Caller) -> str:
 def called(job: Job, caller: Caller) -> str:
     """Return `job 41 (ana)`, or only that it is somebody else's."""
     return f"job {job.label} ({job.user})" if sees(caller, job.user) else "somebody else's job"
+
+
+def handle(job: Job) -> str:
+    """Return the id to type for it."""
+    return job.label if job.array_task is not None else str(job.array_id or job.id)
