@@ -63,7 +63,9 @@ class Stage:
     @property
     def embedded(self) -> Embedded:
         """A real Slurm with the control plane in front of it, and how long it took to be there."""
-        return self._show("embedded", lambda: self._running.enter_context(embedded("--workers", "2")))
+        return self._show(
+            "embedded", lambda: self._running.enter_context(embedded("--workers", "2"))
+        )
 
     def _show(self, name: str, start: Callable[[], T]) -> T:
         if name not in self._shown:

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import platform
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -90,11 +91,15 @@ class Plane:
 
     end: Callable[[str], Awaitable[None]] = _nothing
 
+    holder: str = field(init=False)
+    """Who acts, among several servers with one store: the same after a restart."""
+
     keys: Sequence[FileKey] = ()
     """Those that collectors and agents of this machine find in files beside the server."""
 
     def __post_init__(self) -> None:
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
+        self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
 
     @property
     def is_open(self) -> bool:
@@ -416,8 +421,11 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         slurm_key=_read_slurm_key(each.slurm_key),
         shapes=shape_table.shapes(each.scaling) if each.scaling else {},
         policy=shape_table.policy(each.scaling) if each.scaling else Policy(),
+        begun_at=datetime.fromtimestamp(embedded.started_at, UTC)
+        if embedded and embedded.started_at
+        else None,
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
-        if embedded and embedded.largest_cpus
+        if embedded and embedded.largest_cpus and (each.scaling is None or each.scaling.only_these)
         else None,
     )
 

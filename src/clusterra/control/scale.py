@@ -245,7 +245,12 @@ class Scaler:
 
     async def _loaded(self) -> Record[Fleet]:
         if self._fleet is None:
-            self._fleet = await self.store.get(FLEET, self.site.cluster.id, default=Fleet())
+            record = await self.store.get(FLEET, self.site.cluster.id, default=Fleet())
+            begun, decided = self.site.begun_at, record.value.decided_at
+            if begun is not None and decided is not None and decided < begun:
+                # What was wanted then ended with the machine that it ran on.
+                record = replace(record, value=Fleet(version=record.value.version))
+            self._fleet = record
         return self._fleet
 
 

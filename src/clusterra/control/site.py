@@ -73,6 +73,9 @@ class Site:
     slurm_key: bytes = field(default=b"", repr=False)
     """Slurm's own key, for an agent whose workers have none; empty if we were not given it."""
 
+    begun_at: datetime | None = None
+    """When all of its machines were started anew, where that is known: no worker is older."""
+
     planned: Sight[Planned] = NOT_PLANNED
     sky: Sky = field(default_factory=Sky)
     edge: Edge = field(default_factory=Edge)

@@ -58,6 +58,15 @@ Compose = Callable[[Login, str], JobRequest]
 """Makes the request, given its owner and run id. Raises Invalid before anything has happened."""
 
 
+NOT_THERE_YET = frozenset(
+    {
+        "Required node not available (down, drained or reserved)",
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+    }
+)
+"""What Slurm remarks when it takes a job that no node of the moment can run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
     submission: Submission
@@ -147,7 +156,7 @@ class Submitter:
         except ClusterraError:
             self._notes.add(replace(record, value=replace(intent, outcome=Outcome.REFUSED)))
             raise
-        record = _confirmed(record, accepted)
+        record = _confirmed(record, self._without_the_expected(accepted))
         self._notes.add(record)
         self.site.wake()
         return Submitted(submission=record.value)
@@ -190,8 +199,8 @@ class Submitter:
                 code="no-such-directory",
                 at="workdir",
             )
-        if self.site.largest is not None:
-            check_fits(request, self.site.largest)
+        if there := self.site.largest or self.site.shapes:
+            check_fits(request, there)
         wanted, partitions = request.properties.get("partition"), self.site.sky.partitions
         if wanted and isinstance(partitions, Seen):
             names = [each.name for each in partitions.value]
@@ -202,6 +211,13 @@ class Submitter:
                     code="unknown-partition",
                     at="partition",
                 )
+
+    def _without_the_expected(self, accepted: Accepted) -> Accepted:
+        """Leave out that no node is there yet: where we start them, that is how it begins."""
+        if not self.site.shapes:
+            return accepted
+        told = tuple(each for each in accepted.warnings if each not in NOT_THERE_YET)
+        return replace(accepted, warnings=told)
 
     async def _find(self, intent: Submission) -> int | None:
         """Return the job that an unconfirmed submission became, if it became one."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from functools import partial
-from uuid import uuid4
 
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.evict import Evictor
@@ -86,7 +85,7 @@ def fleet_loops(plane: Plane, site: Site, nodes: NodeWatch) -> list[Loop]:
         return []
     cluster = site.cluster.id
     tenure = Tenure(
-        cluster=cluster, what="scale", holder=uuid4().hex, store=plane.store, clock=plane.clock
+        cluster=cluster, what="scale", holder=plane.holder, store=plane.store, clock=plane.clock
     )
     scaler = Scaler(site=site, store=plane.store, clock=plane.clock, tenure=tenure, nodes=nodes)
     scale = Loop(

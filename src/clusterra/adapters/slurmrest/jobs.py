@@ -61,6 +61,9 @@ class JobInfo(msgspec.Struct, frozen=True, gc=False):
     tasks: Amount = None
     time_limit: Amount = None
     tres_alloc_str: str = ""
+    tres_per_job: str = ""
+    tres_per_node: str = ""
+    tres_per_task: str = ""
     tres_req_str: str = ""
     user_name: str = ""
 
@@ -108,7 +111,7 @@ def job(info: JobInfo) -> Job:
         "nodes_wanted": nodes_wanted,
         "memory_mib": memory_mib,
         "gpus": gpus,
-        "gpu_model": gpu_model,
+        "gpu_model": gpu_model or (_model_asked(info) if gpus else ""),
         "tasks": whole(info.tasks) or 0,
         "cpus_per_task": whole(info.cpus_per_task) or 0,
         "nodes_most": whole(info.max_nodes) or 0,
@@ -139,6 +142,15 @@ def job(info: JobInfo) -> Job:
         "comment": note,
     }
     return msgspec.convert(facts, Job)
+
+
+_MODEL = re.compile(r"gres/gpu:([^:=,]*[^:=,\d][^:=,]*)[:=]\d+")
+
+
+def _model_asked(info: JobInfo) -> str:
+    """Return the model of GPU; a Slurm that does not account for models tells it only here."""
+    found = _MODEL.search(f"{info.tres_per_node},{info.tres_per_task},{info.tres_per_job}")
+    return found[1] if found else ""
 
 
 def _outputs(info: JobInfo, array: int | None, task: int | None) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 What sacctmgr calls what was found by setting each limit and looking: in an association
 `max.jobs.per.count` is GrpJobs and `max.jobs.active` MaxJobs; in a QOS `active_jobs.count` is
-GrpJobs and `jobs.active_jobs.per.user` MaxJobsPerUser. 24.11 and 26.05 agree.
+GrpJobs and `jobs.active_jobs.per.user` MaxJobsPerUser. Found on 26.05.
 """
 
 from collections.abc import Iterable, Iterator

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -17,7 +17,7 @@ from clusterra.api.sight import sight
 from clusterra.control.connect import NewCluster
 from clusterra.control.site import NOT_YET, Site
 from clusterra.core.access import Caller, Deed
-from clusterra.core.clusters import Node
+from clusterra.core.clusters import Node, Partition
 from clusterra.core.errors import Invalid, Unreachable
 from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.privacy import as_seen_by
@@ -156,7 +156,7 @@ async def list_partitions(request: Request, cluster: str) -> Response:
         raise _unseen(site)
     return body.json(
         PartitionPage(
-            partitions=[PartitionView(**asdict(each)) for each in site.sky.partitions.value],
+            partitions=[_partition(site, each) for each in site.sky.partitions.value],
             next=None,
             **sight(site.sky, plane.clock.now()),
         )
@@ -223,6 +223,15 @@ async def _tally(plane: Plane, site: Site, caller: Caller) -> dict[str, int]:
         seen = as_seen_by(caller, Query(terms=(term,)))
         counts[state.value] = await plane.store.count(site.cluster.id, seen)
     return {state: number for state, number in counts.items() if number}
+
+
+def _partition(site: Site, partition: Partition) -> PartitionView:
+    view = PartitionView(**asdict(partition))
+    if not site.shapes or not isinstance(site.sky.nodes, Seen):
+        return view
+    # Slurm counts the nodes that could be as well.
+    there = [node for node in site.sky.nodes.value if partition.name in node.partitions]
+    return replace(view, nodes_total=len(there), cpus_total=sum(node.cpus for node in there))
 
 
 def _node(node: Node) -> NodeView:
