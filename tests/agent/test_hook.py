@@ -200,7 +200,7 @@ mkdir "$1/new" "$1/tmp" && echo 1 >"$1/lost" && cp "$2" "$1/hook.sh" || exit 77
 cat /dev/zero >"$1/filler" 2>/dev/null
 "$1/hook.sh"
 code=$?
-[ -z "$(ls "$1/new" "$1/tmp" | grep 41)" ] || exit 3
+[ -z "$(cd "$1" && ls new tmp | grep 41)" ] || exit 3
 grep -q '[.]' "$1/lost" || exit 4
 exit $code
 """

@@ -294,8 +294,8 @@ def test_the_base_state_is_found_among_the_flags(
     [
         ("cpu=2,mem=200M,node=1,billing=2", Resources(cpus=2, nodes=1, memory_mib=200)),
         ("cpu=64,mem=1.50T,node=2,gres/gpu=8", Resources(64, 2, 1572864, 8)),
-        ("cpu=1,mem=4G,node=1,gres/gpu:l4=1,gres/gpu:a100=2", Resources(1, 1, 4096, 3)),
-        ("cpu=1,gres/gpu=2,gres/gpu:l4=2", Resources(cpus=1, gpus=2)),
+        ("cpu=1,mem=4G,node=1,gres/gpu:l4=1,gres/gpu:a100=2", Resources(1, 1, 4096, 3, "l4")),
+        ("cpu=1,gres/gpu=2,gres/gpu:l4=2", Resources(cpus=1, gpus=2, gpu_model="l4")),
         ("", Resources()),
         ("mem=lots,cpu=many", Resources()),
     ],
@@ -318,3 +318,20 @@ def test_a_job_that_will_or_may_run_again_has_not_ended(
     words: tuple[str, ...], state: JobState
 ) -> None:
     assert base_state(words)[0] is state
+
+
+@pytest.mark.parametrize(
+    ("asked", "model"),
+    [
+        ({"tres_per_node": "gres/gpu:a10g:2"}, "a10g"),
+        ({"tres_per_task": "cpu=2,gres/gpu:a100-80gb=1"}, "a100-80gb"),
+        ({"tres_per_job": "gres/gpu:4"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_model_of_a_gpu_is_known_also_where_slurm_does_not_account_for_models(
+    asked: dict[str, str], model: str
+) -> None:
+    info = JobInfo(job_id=1, job_state=["PENDING"], tres_req_str="cpu=1,gres/gpu=2", **asked)
+
+    assert job(info).gpu_model == model
