@@ -59,7 +59,7 @@ FIGURES = (
         rows=("start-cold", "start-cold-worst", "start-warm"),
         measure=scaling.starts,
     ),
-    Figure(rows=("workers-200",), measure=scaling.many),
+    Figure(rows=("workers-200",), measure=scaling.workers),
     Figure(rows=("up-first",), measure=start.first),
 )
 NAMES = tuple(name for figure in FIGURES for name in figure.rows)

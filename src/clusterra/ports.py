@@ -177,22 +177,26 @@ class Slurm(Protocol):
 
     async def requeue(self, id: int, *, user: str | None) -> None: ...
 
-    async def drain(self, node: str, reason: str) -> None:
-        """Let no new job start there. What runs there goes on. Done again, it stays drained."""
+    async def drain(self, nodes: Collection[str], reason: str) -> None:
+        """Let no new job start there. What runs there goes on. Done again, they stay drained.
+
+        Raises NotFound if one of them is not there; the others may be drained then.
+        """
         ...
 
-    async def resume(self, node: str) -> None:
-        """Let jobs start there again."""
+    async def resume(self, nodes: Collection[str]) -> None:
+        """Let jobs start there again. Raises NotFound as `drain` does."""
         ...
 
     async def mark_down(self, node: str, reason: str) -> None:
         """Take the node as lost: its jobs are queued again or fail, at once."""
         ...
 
-    async def delete_node(self, node: str) -> None:
-        """Forget a node that registered by itself. Does nothing if there is none of that name.
+    async def delete_nodes(self, nodes: Collection[str]) -> None:
+        """Forget nodes that registered by themselves. One that is not there is fine.
 
-        Raises Refused if jobs run there, or if it is not such a node.
+        Raises Refused if jobs run on one, or if it is not such a node; the others may be gone
+        then.
         """
         ...
 

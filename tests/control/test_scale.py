@@ -252,7 +252,7 @@ def test_what_an_admin_drained_is_neither_let_in_again_nor_taken() -> None:
     async def story() -> None:
         lab = Lab()
         name = await lab.with_one_worker()
-        await lab.world.slurm.drain(name, "new disk")
+        await lab.world.slurm.drain([name], "new disk")
         for _ in range(3):
             lab.world.clock.advance(timedelta(seconds=10 * IDLE))
             lab.heard()

@@ -211,17 +211,17 @@ class MemorySlurm:
             signal=None,
         )
 
-    async def drain(self, node: str, reason: str) -> None:
+    async def drain(self, nodes: Collection[str], reason: str) -> None:
         self._ask("drain")
-        there = self._node(node)
-        flags = tuple(dict.fromkeys((*there.flags, "DRAIN")))
-        self.join(replace(there, flags=flags, reason=reason))
+        for there in map(self._node, nodes):
+            flags = tuple(dict.fromkeys((*there.flags, "DRAIN")))
+            self.join(replace(there, flags=flags, reason=reason))
 
-    async def resume(self, node: str) -> None:
+    async def resume(self, nodes: Collection[str]) -> None:
         self._ask("resume")
-        there = self._node(node)
-        flags = tuple(flag for flag in there.flags if flag != "DRAIN")
-        self.join(replace(there, flags=flags, reason=""))
+        for there in map(self._node, nodes):
+            flags = tuple(flag for flag in there.flags if flag != "DRAIN")
+            self.join(replace(there, flags=flags, reason=""))
 
     async def mark_down(self, node: str, reason: str) -> None:
         self._ask("mark_down")
@@ -229,11 +229,11 @@ class MemorySlurm:
         for job in self._on(node):
             await self.requeue(job.id, user=None)
 
-    async def delete_node(self, node: str) -> None:
-        self._ask("delete_node")
-        if self._on(node):
-            raise Refused(f"Jobs run on the node {node}.", code="node-busy")
-        self._nodes = [each for each in self._nodes if each.name != node]
+    async def delete_nodes(self, nodes: Collection[str]) -> None:
+        self._ask("delete_nodes")
+        if busy := [node for node in nodes if self._on(node)]:
+            raise Refused(f"Jobs run on the node {busy[0]}.", code="node-busy")
+        self._nodes = [each for each in self._nodes if each.name not in nodes]
 
     async def enroll(self, user: str, account: str) -> None:
         self._ask("enroll")

@@ -203,35 +203,31 @@ class Scaler:
         self.site.edge.want(wanted, now)
 
     async def _forget(self, departed: Sequence[str]) -> None:
-        for name in departed:
-            with suppress(Refused):
-                await self.site.slurm.delete_node(name)
-                self._since.pop(name, None)
+        with suppress(Refused):
+            await self.site.slurm.delete_nodes(departed)
 
     async def _lose(self, vanished: Sequence[str], nodes: Sequence[Node]) -> None:
         """Give the jobs of machines that went by themselves to others, at once."""
         runs = {node.name for node in nodes if busy(node)}
         for name in vanished:
             log.warning("scale.vanished", cluster=self.site.cluster.id, node=name)
-            with suppress(Refused, NotFound):
-                if name in runs:
+            if name in runs:
+                with suppress(Refused, NotFound):
                     await self.site.slurm.mark_down(name, GONE)
-                await self.site.slurm.delete_node(name)
+        with suppress(Refused):
+            await self.site.slurm.delete_nodes(vanished)
 
     async def _let_leave(self, names: Sequence[str]) -> bool:
-        drained = False
-        for name in names:
-            with suppress(Refused, NotFound):
-                await self.site.slurm.drain(name, IDLE)
-                drained = True
-        return drained
+        with suppress(Refused, NotFound):
+            await self.site.slurm.drain(names, IDLE)
+            return bool(names)
+        return False
 
     async def _let_stay(self, workers: Sequence[Worker]) -> bool:
         """Let those in again that got a job in the moment before they were drained."""
         staying = [w.name for w in workers if w.phase is Phase.LEAVING and w.busy]
-        for name in staying:
-            with suppress(Refused, NotFound):
-                await self.site.slurm.resume(name)
+        with suppress(Refused, NotFound):
+            await self.site.slurm.resume(staying)
         return bool(staying)
 
     def _set_alarm(self, wanted: Plan, now: datetime, *, at_once: bool) -> None:

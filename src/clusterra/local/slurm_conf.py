@@ -8,12 +8,14 @@ systemd.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from clusterra.core.scaling.shapes import Shape, Template, largest
+from clusterra.core.scaling.shapes import Shape, Template, template
 from clusterra.local.users import Person
 
-TEMPLATES_EACH = 64
-"""Nodes that one job can ask for of a kind; Slurm refuses one that wants more."""
-MOST_NODES = 4096
+TEMPLATES = 16
+"""Nodes that one job can ask for while no worker is there; Slurm refuses one that wants more. Few,
+because with every worker that registers it tells accounting of all of them anew: with 768, twenty
+workers took 6 s to come, with 16 they take 0.7 s."""
+MOST_NODES = 2048
 """Templates and workers together. slurmctld makes room for so many at its start."""
 NUMBERED = 1024
 """Up to which number the workers of a shape with GPUs are told of these."""
@@ -126,7 +128,7 @@ def slurm_conf(slurm: Slurm, *, user: str) -> str:
         *(_HOOKS if slurm.hooks else ()),
         *(["MetricsType=metrics/openmetrics"] if slurm.speaks_http else []),
         "GresTypes=gpu",
-        *map(template_line, largest(slurm.shapes)),
+        template_line(template(slurm.shapes)),
         # Takes jobs and starts none; opened when the workers have registered: see `opening`.
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=DOWN DefMemPerCPU=512",
     ]
@@ -161,17 +163,18 @@ def database_sql(user: str) -> str:
     )
 
 
-def template_line(template: Template) -> str:
+def template_line(most: Template) -> str:
     """Return a line of nodes that could be.
 
     Slurm refuses a job that no node it knows could ever hold; with these, which `sinfo` does
-    not show, a job that no worker of today can hold waits instead.
+    not show, a job that no worker of today can hold waits instead. What none of the shapes can
+    hold together, though each thing alone, is found out by us.
     """
-    gres = f" Gres={gres_of(template.gpu_model, template.gpus)}" if template.gpus else ""
+    gres = ",".join(gres_of(model, count) for model, count in most.gpus.items())
     return (
-        f"NodeName=template-{template.name}-[1-{TEMPLATES_EACH}] State=FUTURE "
-        f"CPUs={template.cpus} RealMemory={template.memory_mib} "
-        f"Feature={','.join(sorted(template.features))}{gres}"
+        f"NodeName=template-[1-{TEMPLATES}] State=FUTURE "
+        f"CPUs={most.cpus} RealMemory={most.memory_mib} "
+        f"Feature={','.join(sorted(most.features))}" + (f" Gres={gres}" if gres else "")
     )
 
 

@@ -332,6 +332,6 @@ def test_a_job_that_will_or_may_run_again_has_not_ended(
 def test_the_model_of_a_gpu_is_known_also_where_slurm_does_not_account_for_models(
     asked: dict[str, str], model: str
 ) -> None:
-    info = JobInfo(job_id=1, job_state=["PENDING"], tres_req_str="cpu=1,gres/gpu=2", **asked)
+    info = {"job_id": 1, "job_state": ["PENDING"], "tres_req_str": "cpu=1,gres/gpu=2", **asked}
 
-    assert job(info).gpu_model == model
+    assert job(msgspec.convert(info, JobInfo)).gpu_model == model

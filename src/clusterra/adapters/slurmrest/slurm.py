@@ -14,7 +14,7 @@ The traps, each met on a real server:
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -83,7 +83,7 @@ from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
 from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
 from clusterra.ports import Clock
 
-BATCH = 100  # ids per question to accounting
+BATCH = 100  # ids per question to accounting, nodes per change
 
 AS_IT_WAS = (("disable_truncate_usage_time", "true"), ("skip_steps", "true"))
 """Times as they were, and none of the steps, which are two thirds of the bytes."""
@@ -291,27 +291,29 @@ class SlurmRest:
         if numbers and all(numbers):  # one 0 among them: some tasks of an array were requeued
             raise explain(Complaint(number=numbers[0]), Act.CHANGE, asked)
 
-    async def drain(self, node: str, reason: str) -> None:
-        await self._change_node(node, state="DRAIN", reason=reason)
+    async def drain(self, nodes: Collection[str], reason: str) -> None:
+        await self._change_nodes(nodes, state="DRAIN", reason=reason)
 
-    async def resume(self, node: str) -> None:
+    async def resume(self, nodes: Collection[str]) -> None:
         # Not RESUME, which is refused to a node that takes jobs already.
-        await self._change_node(node, state="UNDRAIN")
+        await self._change_nodes(nodes, state="UNDRAIN")
 
     async def mark_down(self, node: str, reason: str) -> None:
-        await self._change_node(node, state="DOWN", reason=reason)
+        await self._change_nodes([node], state="DOWN", reason=reason)
 
-    async def delete_node(self, node: str) -> None:
-        reply = await self._slurm.act("DELETE", f"/slurm/{{v}}/node/{quote(node)}", user=None)
-        with suppress(NotFound):
-            self._slurm.settled(reply, Envelope, Act.NODE, {"node": node})
+    async def delete_nodes(self, nodes: Collection[str]) -> None:
+        for some in _host_lists(nodes):
+            reply = await self._slurm.act("DELETE", f"/slurm/{{v}}/node/{quote(some)}", user=None)
+            with suppress(NotFound):
+                self._slurm.settled(reply, Envelope, Act.NODE, {"node": some})
 
-    async def _change_node(self, node: str, *, state: str, reason: str = "") -> None:
+    async def _change_nodes(self, nodes: Collection[str], *, state: str, reason: str = "") -> None:
         body = {"state": [state], "reason": reason} if reason else {"state": [state]}
-        reply = await self._slurm.act(
-            "POST", f"/slurm/{{v}}/node/{quote(node)}", user=None, body=body
-        )
-        self._slurm.settled(reply, Envelope, Act.NODE, {"node": node})
+        for some in _host_lists(nodes):
+            reply = await self._slurm.act(
+                "POST", f"/slurm/{{v}}/node/{quote(some)}", user=None, body=body
+            )
+            self._slurm.settled(reply, Envelope, Act.NODE, {"node": some})
 
     async def enroll(self, user: str, account: str) -> None:
         if await self._associated(user, account):
@@ -371,6 +373,13 @@ class SlurmRest:
         return any(
             each.user == user and each.account == account for each in found.associations or ()
         )
+
+
+def _host_lists(nodes: Collection[str]) -> Iterator[str]:
+    """Write nodes as Slurm does, so many at a time: it takes a list wherever it takes a name."""
+    wanted = sorted(nodes)
+    for first in range(0, len(wanted), BATCH):
+        yield ",".join(wanted[first : first + BATCH])
 
 
 def _jobs(data: Piece) -> list[Job]:

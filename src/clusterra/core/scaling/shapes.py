@@ -91,19 +91,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """The largest that there can be of a kind: Slurm refuses at once what no node it was told of
-    could hold, so it is told of these as nodes that may come."""
+    """Everything that any shape has, in one. Slurm refuses at once what no node it was told of
+    could hold, so it is told of some of these as nodes that may come."""
 
-    name: str
-    """`compute-amd64`, `gpu-a10g-amd64`."""
-
-    arch: str
     cpus: int
     memory_mib: int
-    gpus: int = 0
-    gpu_model: str = ""
-    features: frozenset[str] = frozenset()
-    """Those of all its shapes together."""
+    gpus: Mapping[str, int]
+    """The most of each model."""
+
+    features: frozenset[str]
 
 
 def table(
@@ -123,23 +119,17 @@ def offered(vcpus: int, memory_gib: int) -> tuple[int, int]:
     return max(vcpus - RESERVED_CPUS, 1), max(memory_gib * 1024 - RESERVED_MIB, 0)
 
 
-def largest(shapes: Mapping[str, Shape]) -> tuple[Template, ...]:
-    """Return one template for each family, or model of GPU, in each architecture."""
-    kinds: dict[str, list[Shape]] = {}
+def template(shapes: Mapping[str, Shape]) -> Template:
+    """Return what a node would be that no shape exceeds in anything."""
+    gpus: dict[str, int] = {}
     for shape in shapes.values():
-        words = (str(shape.family), shape.gpu_model, shape.arch)
-        kinds.setdefault("-".join(word for word in words if word), []).append(shape)
-    return tuple(
-        Template(
-            name=name,
-            arch=kind[0].arch,
-            cpus=max(shape.cpus for shape in kind),
-            memory_mib=max(shape.memory_mib for shape in kind),
-            gpus=max(shape.gpus for shape in kind),
-            gpu_model=kind[0].gpu_model,
-            features=frozenset().union(*(shape.features for shape in kind)),
-        )
-        for name, kind in sorted(kinds.items())
+        if shape.gpus:
+            gpus[shape.gpu_model] = max(gpus.get(shape.gpu_model, 0), shape.gpus)
+    return Template(
+        cpus=max((shape.cpus for shape in shapes.values()), default=1),
+        memory_mib=max((shape.memory_mib for shape in shapes.values()), default=1),
+        gpus=dict(sorted(gpus.items())),
+        features=frozenset().union(*(shape.features for shape in shapes.values())),
     )
 
 
