@@ -26,7 +26,7 @@ class AbsentSlurm:
     about = states = job = accounted = nodes = partitions = _refuse_soon
     partition_rules = reservations = licences = limits = _refuse_soon
     submit = cancel = edit = requeue = enroll = _refuse_soon
-    drain = resume = mark_down = delete_node = _refuse_soon
+    drain = resume = mark_down = delete_nodes = _refuse_soon
 
     async def close(self) -> None:
         """There is nothing to let go of."""
