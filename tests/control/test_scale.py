@@ -14,7 +14,7 @@ from clusterra.adapters.memory_slurm import MemorySlurm
 from clusterra.control.edge import Wanted
 from clusterra.control.lease import GOOD_FOR, Tenure
 from clusterra.control.nodes import NodeWatch
-from clusterra.control.scale import Scaler
+from clusterra.control.scale import STUCK, Scaler
 from clusterra.core.clusters import Node
 from clusterra.core.errors import Unreachable
 from clusterra.core.events.event import EventQuery
@@ -366,5 +366,48 @@ def test_of_two_processes_one_decides_and_the_other_tells_agents_nothing() -> No
 
         await lab.scaler.scale()
         assert isinstance(lab.world.site.edge.wanted, Unseen)
+
+    run(story())
+
+
+def test_a_job_that_does_not_start_although_there_is_room_gets_a_worker_of_its_own() -> None:
+    async def story() -> None:
+        lab = Lab()
+        name = await lab.with_one_worker()
+        first = await lab.submit()
+        await lab.start(first, name)
+        await lab.submit()
+        lab.heard()
+        await lab.scaler.scale()
+        assert sum(lab.wanted.fleet.desired.values()) == 1, "there is room on the one that works"
+
+        lab.world.clock.advance(STUCK)
+        lab.heard()
+        await lab.scaler.scale()
+        assert sum(lab.wanted.fleet.desired.values()) == 2
+
+        lab.obey()
+        await lab.scaler.scale()
+        assert sum(lab.wanted.fleet.desired.values()) == 2
+
+    run(story())
+
+
+def test_what_was_wanted_before_all_machines_were_started_anew_is_forgotten() -> None:
+    async def story() -> None:
+        lab = Lab()
+        await lab.with_one_worker()
+        version = lab.wanted.fleet.version
+
+        lab.world.clock.advance(timedelta(seconds=5))
+        lab.world.site.begun_at = lab.world.clock.now()
+        await lab.world.slurm.delete_nodes(lab.present)
+        lab.present.clear()
+        lab.scaler = lab.another_scaler("this-process")
+        lab.heard()
+        await lab.scaler.scale()
+
+        assert lab.wanted.fleet.desired == {}
+        assert lab.wanted.fleet.version > version
 
     run(story())

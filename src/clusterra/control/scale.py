@@ -30,12 +30,13 @@ from clusterra.core.errors import Conflict, NotFound, Refused, Unreachable
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8
+from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.decision import after_failures, next_fleet, resized
 from clusterra.core.scaling.demand import Demand, demand
 from clusterra.core.scaling.edge import EdgeReport
 from clusterra.core.scaling.fleet import FLEET, Fleet, Phase, Worker
 from clusterra.core.scaling.muster import OURS, busy, drained_by_us, muster
-from clusterra.core.scaling.plan import Plan, plan
+from clusterra.core.scaling.plan import Cause, Plan, plan
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.seen import Seen, Sight, Unseen
 from clusterra.ports import Clock, Store
@@ -47,6 +48,9 @@ GONE = f"{OURS}its machine is gone"
 
 WELL_BEFORE = timedelta(seconds=5)
 """How long Slurm must have known a node before a report that does not name it says it is gone."""
+
+STUCK = timedelta(seconds=30)
+"""How long a job may wait although there is room for it: Slurm looks every second or two."""
 
 WITHIN_BUDGET = 1.0
 """Seconds until the next try when Slurm may not be asked so often."""
@@ -66,6 +70,8 @@ class Scaler:
     """Have another round in so many seconds."""
 
     _fleet: Record[Fleet] | None = None
+    _room: dict[int, datetime] = field(default_factory=dict)
+    """Waiting jobs for which there is room, and since when."""
     _since: dict[str, datetime] = field(default_factory=dict)
     """Since when Slurm has known each node."""
 
@@ -119,7 +125,7 @@ class Scaler:
             now=now,
         )
         policy = await load_policy(site, self.store)
-        waiting = list(site.recorder.waiting.values())
+        waiting = self._waiting(now)
 
         def think() -> tuple[Demand, Plan]:
             needs = demand(waiting)
@@ -142,6 +148,11 @@ class Scaler:
         if fleet != committed:
             await self._commit(record, fleet, told, now)
         del site.edge.failed[: len(failed)]
+        self._room = {
+            job: self._room.get(job, now)
+            for job, wait in wanted.waits.items()
+            if wait.cause is Cause.ROOM
+        }
         self._tell(fleet, policy, nodes, now)
         site.planned = Seen(
             Planned(
@@ -160,6 +171,17 @@ class Scaler:
         back = await self._let_stay(there.workers)
         self._set_alarm(wanted, now, at_once=left or back)
         return any(w.phase in (Phase.WARMING, Phase.LEAVING) for w in there.workers)
+
+    def _waiting(self, now: datetime) -> list[Job]:
+        """Return the jobs that wait; one that should long have started, as if it wanted to be alone.
+
+        Slurm may know a reason against sharing that it does not tell, and 26.05 does not tell that
+        a job wants its nodes to itself.
+        """
+        return [
+            replace(job, exclusive=True) if now - self._room.get(job.id, now) >= STUCK else job
+            for job in self.site.recorder.waiting.values()
+        ]
 
     async def _commit(
         self, record: Record[Fleet], fleet: Fleet, told: Sequence[Fact], now: datetime
@@ -245,7 +267,7 @@ class Scaler:
             begun, decided = self.site.begun_at, record.value.decided_at
             if begun is not None and decided is not None and decided < begun:
                 # What was wanted then ended with the machine that it ran on.
-                record = replace(record, value=Fleet(version=record.value.version))
+                record = replace(record, value=Fleet(version=record.value.version + 1))
             self._fleet = record
         return self._fleet
 

@@ -89,9 +89,11 @@ class JobView:
     stderr: str
     run_id: str
     comment: str
+    waits_for: str = ""
+    """While it waits for workers that we start: what for, in words."""
 
     @classmethod
-    def of(cls, job: Job) -> "JobView":
+    def of(cls, job: Job, waits_for: str = "") -> "JobView":
         return cls(
             job_id=job.id,
             label=job.label,
@@ -127,6 +129,7 @@ class JobView:
             stderr=job.stderr,
             run_id=job.run_id,
             comment=job.comment,
+            waits_for=waits_for,
         )
 
 

@@ -31,6 +31,7 @@ from clusterra.core.jobs.language import parse
 from clusterra.core.jobs.privacy import as_seen_by, shown_to
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.core.jobs.script import remarks
+from clusterra.core.seen import Seen
 from clusterra.core.units import parse_time_limit
 from clusterra.ports import Login
 from clusterra.wire.jobs import (
@@ -126,7 +127,7 @@ async def list_jobs(
     total = len(page.jobs) if alone else await plane.store.count(cluster, query)
     return body.json(
         JobPage(
-            jobs=[JobView.of(shown_to(caller, job)) for job in page.jobs],
+            jobs=[_view(site, caller, job) for job in page.jobs],
             next=None if page.next is None else cursor.write(page.next, query),
             total=total,
             **sight(site.sky, now),
@@ -173,7 +174,7 @@ async def show(request: Request, cluster: str, job_id: str) -> Response:
     """Return one job, live or ended."""
     plane, site, caller = _act(request, cluster)
     job = await find_job(site, job_id, caller, store=plane.store)
-    return body.json(JobView.of(shown_to(caller, job)))
+    return body.json(_view(site, caller, job))
 
 
 @router.get("/{job_id}/output", response_class=Response)
@@ -254,6 +255,12 @@ def _act(request: Request, cluster: str) -> tuple[Plane, Site, Caller]:
     plane = plane_of(request)
     site = plane.site(cluster)
     return plane, site, caller_of(request)
+
+
+def _view(site: Site, caller: Caller, job: Job) -> JobView:
+    planned = site.planned
+    waits_for = planned.value.waits_for(job) if isinstance(planned, Seen) else ""
+    return JobView.of(shown_to(caller, job), waits_for)
 
 
 def _acted(act: str, job: Job) -> Response:

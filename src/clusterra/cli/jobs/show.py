@@ -10,17 +10,17 @@ from clusterra.cli.jobs.output import last_lines
 from clusterra.cli.jobs.telling import (
     asked,
     ending,
-    expected,
     handle,
     has_ended,
     output_name,
     ran,
+    remark,
     waited,
 )
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, cut_end, say, tame
 from clusterra.cli.session import Session
-from clusterra.cli.words import HELD, reason_words, state_words
+from clusterra.cli.words import HELD, state_words
 from clusterra.core.errors import ClusterraError
 from clusterra.wire.jobs import JobView
 
@@ -85,12 +85,10 @@ def _headline(job: JobView, screen: Screen, now: datetime) -> str:
 
 
 def _why(job: JobView, now: datetime) -> list[str]:
-    reason = reason_words(job.reason)
-    guess = expected(job, now)
-    said = [part for part in (reason, guess) if part]
-    if job.state == "PENDING" and said:
-        return [f"  It waits: {' · '.join(said)}."]
-    return []
+    if job.state != "PENDING":
+        return []
+    said = remark(job, now)
+    return [f"  It waits: {said}."] if said else []
 
 
 def _where_asked(job: JobView) -> str:
@@ -120,7 +118,7 @@ def _next(job: JobView) -> str:
     if job.state == "PENDING" and job.reason in HELD:
         return f"clusterra jobs release {handle(job)}"
     if job.state == "PENDING":
-        return f"clusterra jobs watch {handle(job)}"
+        return f"clusterra jobs why {handle(job)}"
     if not has_ended(job):
         return f"clusterra jobs logs {handle(job)} -f"
     return f"clusterra jobs logs {handle(job)}"

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from clusterra.cli.amounts import count, duration, limit, memory, memory_brief
+from clusterra.cli.screen import tame
 from clusterra.cli.words import LIVE, reason_words, state_words
 from clusterra.wire.jobs import JobView
 
@@ -90,7 +91,8 @@ def failure(job: JobView) -> str:
 def remark(job: JobView, now: datetime) -> str:
     """Return the one thing worth saying about it beside its state."""
     if job.state == "PENDING":
-        return " · ".join(part for part in (reason_words(job.reason), expected(job, now)) if part)
+        why = tame(job.waits_for) or reason_words(job.reason)
+        return " · ".join(part for part in (why, expected(job, now)) if part)
     if job.state == "RUNNING":
         return f"on {job.nodes}" if job.nodes else ""
     if job.state == "FAILED":
