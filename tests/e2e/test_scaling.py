@@ -51,7 +51,7 @@ def drain(running: Running, node: str, reason: str) -> None:
             running.slurm["url"], key, clock=SystemClock(), service_user=slurm_user(running)
         )
         try:
-            await slurm.drain(node, reason)
+            await slurm.drain([node], reason)
         finally:
             await slurm.close()
 
