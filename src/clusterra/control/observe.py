@@ -275,7 +275,12 @@ class Observer:
         none = isinstance(sky.nodes, Seen) and not sky.nodes.value and not self.site.shapes
         if (none or _older(sky.nodes, NODES_EVERY, now)) and self.site.budget.take(now):
             await self.nodes.look()
-        if _older(sky.partitions, PARTITIONS_EVERY, now) and self.site.budget.take(now):
+        # One that is closed is about to be opened: at the start of a cluster, or by an admin.
+        closed = isinstance(sky.partitions, Seen) and any(
+            each.state != "UP" for each in sky.partitions.value
+        )
+        often = NODES_EVERY if closed else PARTITIONS_EVERY
+        if _older(sky.partitions, often, now) and self.site.budget.take(now):
             sky.partitions = Seen(tuple(await slurm.partitions()), now)
 
 

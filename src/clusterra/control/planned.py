@@ -12,6 +12,9 @@ from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Unseen
 
 
+NO_NODE_YET = "ReqNodeNotAvail"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     demand: Demand
@@ -28,8 +31,11 @@ class Planned:
     def waits_for(self, job: Job) -> str:
         """Return what a waiting job waits for, as far as workers are concerned; empty if it does not."""
         wait = self.plan.waits.get(job.id)
-        if wait is None or job.state is not JobState.PENDING:
+        if job.state is not JobState.PENDING:
             return ""
+        if wait is None:
+            # Slurm's word for "no node of this moment"; it has just come, and is planned next.
+            return "a worker for it is being chosen" if job.reason == NO_NODE_YET else ""
         # What the job needs, which comes first, is said of it already.
         return wait.sentence.partition("; ")[2] or wait.sentence
 
