@@ -34,13 +34,14 @@ from clusterra.api.door import Door
 from clusterra.api.metrics import RequestMetrics
 from clusterra.api.routes.internal import EVENTS
 from clusterra.control.link import Linked
+from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
 from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.serve import TURN, bound
 from clusterra.settings import ServerSettings, Settings
-from clusterra.wiring import Plane, make_plane, make_recorder
+from clusterra.wiring import make_plane, make_recorder
 
 CLUSTER, KEY = "cluslab1", "the-key"
 

@@ -23,13 +23,13 @@ import uvloop
 
 from clusterra import serve
 from clusterra.adapters.envelope import spell
+from clusterra.control.plane import Plane
 from clusterra.core.change import Change
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid7
 from clusterra.loops import running
 from clusterra.settings import ClusterSettings, ServerSettings, Settings
-from clusterra.wiring import Plane
 
 CLUSTER = "clus0001"
 TOKEN = "the-token-of-the-bench"

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from clusterra.control.people.doing import Doer, Visit
 from clusterra.control.people.sessions import Opened
+from clusterra.control.plane import Plane
 from clusterra.core.access import ALL_SCOPES, Role, Scope
 from clusterra.core.people.person import Person
-from clusterra.wiring import Plane
 
 SOMEBODY = Doer(actor="system:test", role=Role.OWNER)
 

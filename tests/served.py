@@ -13,10 +13,10 @@ import uvicorn
 
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.api.app import make_app
+from clusterra.control.plane import Plane
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.events.heard import Heard
 from clusterra.core.people.credentials import FileKey, KeyUse
-from clusterra.wiring import Plane
 from tests.world import LAB, World
 
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from clusterra.adapters.memory import ManualClock, MemoryStore
 from clusterra.adapters.memory_slurm import MemorySlurm
 from clusterra.control.link import Linked
 from clusterra.control.observe import Observer
+from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
@@ -18,7 +19,7 @@ from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Output, Store
 from clusterra.settings import ClusterSettings, ServerSettings, Settings, WorkspaceSettings
-from clusterra.wiring import Plane, make_plane, make_recorder
+from clusterra.wiring import make_plane, make_recorder
 from tests.builders import NOON
 
 LAB = "cluslab1"

@@ -17,10 +17,10 @@ from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
 from clusterra.control.people.doing import Doer, Visit
 from clusterra.control.people.sessions import ACCESS
+from clusterra.control.plane import Plane
 from clusterra.core.access import ALL_SCOPES, Deed, Role
 from clusterra.core.change import Change
 from clusterra.core.people.credentials import Session
-from clusterra.wiring import Plane
 from tests.world import LAB, World
 
 PEOPLE = 500

@@ -419,3 +419,15 @@ class Sealer(Protocol):
         Raises Unauthenticated: `token-expired` if its time is over, `bad-token` if it is not ours.
         """
         ...
+
+
+class JwtKeys(Protocol):
+    """Where the keys of Slurms that were added lie, and nobody but the server reads them."""
+
+    def keep(self, cluster: str, key: bytes) -> None:
+        """Keep it. Raises Refused where that is not possible."""
+        ...
+
+    def forget(self, cluster: str) -> None:
+        """Let go of it; there being none is fine."""
+        ...

@@ -2,11 +2,10 @@
 
 import getpass
 import os
-import platform
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ import structlog
 from clusterra.adapters import shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.jwt_keys_local import LocalJwtKeys
 from clusterra.adapters.ledger_key import LedgerKey, open_key
 from clusterra.adapters.logins_local import LocalLogins
 from clusterra.adapters.logins_remote import RemoteLogins
@@ -28,21 +28,16 @@ from clusterra.adapters.slurm_absent import AbsentSlurm
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
-from clusterra.control.checkpoint import Checkpointer
-from clusterra.control.connect import Connect
 from clusterra.control.follow import Hub
-from clusterra.control.hear import Inbox
-from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.link import Linked
 from clusterra.control.people.people import People
+from clusterra.control.plane import Plane
 from clusterra.control.record import Recorder
 from clusterra.control.site import Site
-from clusterra.control.submit import Submitter
 from clusterra.core.access import Role
 from clusterra.core.budget import Budget
-from clusterra.core.clusters import REGISTERED, Cluster, Registered
-from clusterra.core.errors import ClusterraError, Invalid, NotFound, Refused
-from clusterra.core.ids import uuid7
+from clusterra.core.clusters import Cluster, Registered
+from clusterra.core.errors import Invalid, Refused
 from clusterra.core.jobs.fit import Largest
 from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.core.people.person import Workspace, ledger_of
@@ -57,144 +52,6 @@ WORKSPACE = "clusterra"
 """The one there is when the settings name none."""
 
 NO_SLURM = "No slurmrestd was named for this cluster."
-
-
-async def _nothing(_: str) -> None:
-    pass
-
-
-@dataclass(slots=True, kw_only=True)
-class Plane:
-    """The control plane, assembled: what every door is given."""
-
-    settings: Settings
-    store: Store
-    clock: Clock
-    sites: dict[str, Site]
-    submitters: dict[str, Submitter]
-    inboxes: dict[str, Inbox]
-    hub: Hub
-    ledgers: dict[str, Checkpointer]
-    archive: Archive
-    signer: Signer
-    people: People
-    token: str
-    """Of whoever runs the server."""
-
-    make_site: Callable[[Registered], Site]
-    """Makes a registered cluster ready to be looked after. Raises Invalid."""
-
-    heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
-    connect: Connect = field(init=False)
-    begin: Callable[[Site], None] = lambda _: None
-    """Start what goes on about a cluster without being asked; `end` ends it."""
-
-    end: Callable[[str], Awaitable[None]] = _nothing
-
-    holder: str = field(init=False)
-    """Who acts, among several servers with one store: the same after a restart."""
-
-    keys: Sequence[FileKey] = ()
-    """Those that collectors and agents of this machine find in files beside the server."""
-
-    def __post_init__(self) -> None:
-        self.connect = Connect(ground=self, people=self.people, clock=self.clock)
-        self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
-
-    @property
-    def is_open(self) -> bool:
-        return self.people.is_open
-
-    async def open(self) -> None:
-        """Read who there is, before anybody is let in."""
-        await self.bring_back()
-        await self.people.open(self.keys)
-
-    async def bring_back(self) -> None:
-        """Look after the clusters that were registered before this start."""
-        for record in await self.store.list(REGISTERED):
-            if record.id not in self.sites:
-                try:
-                    self.add(self.make_site(record.value), record.value.workspace)
-                except Invalid as error:
-                    log.warning("cluster.left_out", cluster=record.id, why=error.detail)
-
-    def hush(self) -> None:
-        """Let go of everybody who listens or waits: the server is about to stop."""
-        self.hub.close()
-        for site in self.sites.values():
-            site.edge.close()
-
-    def add(self, site: Site, workspace: str) -> None:
-        """Give a cluster all that every cluster has."""
-        id, store, clock = site.cluster.id, self.store, self.clock
-        site.workspace = self.people.clusters[id] = workspace
-        site.recorder.actor_of = self.people.directory.actor_of
-        # Another dictionary, so that whoever goes through the old one is not disturbed.
-        self.sites = self.sites | {id: site}
-        self.submitters[id] = Submitter(
-            site=site,
-            store=store,
-            clock=clock,
-            new_run_id=lambda: uuid7(clock.now(), os.urandom(10)),
-            uid_of=self.people.directory.uid_of,
-        )
-        self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
-        self.heartbeats[id] = Heartbeats(site=site, clock=clock)
-        self.add_ledger(id)
-
-    def add_ledger(self, id: str) -> None:
-        self.ledgers[id] = Checkpointer(
-            cluster=id,
-            store=self.store,
-            archive=self.archive,
-            signer=self.signer,
-            clock=self.clock,
-        )
-
-    async def look_after(self, site: Site, workspace: str) -> None:
-        self.add(site, workspace)
-        await self.ledgers[site.cluster.id].open()
-        self.begin(site)
-
-    async def let_go(self, cluster: str) -> None:
-        site = self.sites[cluster]
-        self.sites = {id: each for id, each in self.sites.items() if id != cluster}
-        site.edge.close()
-        await self.end(cluster)
-        await self.submitters.pop(cluster).settle()
-        await _signed(self.ledgers.pop(cluster))
-        await site.slurm.close()
-        for known in (self.inboxes, self.heartbeats, self.people.clusters):
-            known.pop(cluster)
-
-    def keep_jwt_key(self, cluster: str, key: bytes) -> None:
-        path = _jwt_key(self.settings, cluster)
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            secret_in(path, lambda: key)
-        except OSError as error:
-            raise Refused(
-                f"Slurm's key cannot be kept in {path}: {error.strerror}.",
-                hint="Mend the permissions of the server's state directory.",
-            ) from None
-
-    def forget_jwt_key(self, cluster: str) -> None:
-        _jwt_key(self.settings, cluster).unlink(missing_ok=True)
-
-    def site(self, id: str) -> Site:
-        try:
-            return self.sites[id]
-        except KeyError:
-            raise no_such_cluster(id) from None
-
-
-def no_such_cluster(id: str) -> NotFound:
-    return NotFound(
-        f"There is no cluster {id[:64]!r} here.",
-        hint="`clusterra clusters list` shows those you have.",
-        code="cluster-not-found",
-    )
 
 
 def make_plane(
@@ -235,6 +92,7 @@ def make_plane(
         people=people,
         token=token,
         keys=keys,
+        jwt_keys=_jwt_keys(settings),
         make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
     for site in sites:
@@ -335,7 +193,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         if plane.people.provider is not None:
             await plane.people.provider.close()
         for ledger in plane.ledgers.values():
-            await _signed(ledger)
+            await ledger.sign_if_possible()
         for site in plane.sites.values():
             await site.slurm.close()
         store.close()
@@ -362,14 +220,6 @@ async def _told(telling: Awaitable[None]) -> None:
         # A ledger that takes nothing is shown and complained of elsewhere; it stops nobody
         # from starting, and reading.
         log.warning("ledger.not_told", why=error.detail)
-
-
-async def _signed(ledger: Checkpointer) -> None:
-    try:
-        await ledger.sign()
-    except ClusterraError as error:
-        # The next start signs what this one could not.
-        log.warning("ledger.not_signed", cluster=ledger.cluster, why=error.detail)
 
 
 def _provider(settings: Settings, clock: Clock) -> Provider | None:
@@ -430,11 +280,15 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
     )
 
 
+def _jwt_keys(settings: Settings) -> LocalJwtKeys:
+    return LocalJwtKeys(settings.server.state / "keys")
+
+
 def _registered_site(
     cluster: Registered, settings: Settings, *, store: Store, clock: Clock
 ) -> Site:
     """Make the site of a cluster that was added; one whose Slurm cannot be asked is there too."""
-    key = _jwt_key(settings, cluster.id)
+    key = _jwt_keys(settings).path(cluster.id)
     why = "" if cluster.slurm_url else NO_SLURM
     if not why and not os.access(key, os.R_OK):
         why = f"The key of its Slurm, {key}, is gone."
@@ -464,11 +318,6 @@ def _slurm(each: ClusterSettings, settings: Settings, clock: Clock) -> Slurm:
         connections=settings.slurm.connections,
         clock=clock,
     )
-
-
-def _jwt_key(settings: Settings, cluster: str) -> Path:
-    """Return where the key of a registered cluster's Slurm is kept."""
-    return settings.server.state / "keys" / f"{cluster}.jwt.key"
 
 
 def _read_slurm_key(path: Path | None) -> bytes:

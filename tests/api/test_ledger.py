@@ -6,12 +6,12 @@ import json
 import pytest
 
 from clusterra.api.app import make_app
+from clusterra.control.plane import Plane
 from clusterra.core.change import Change
 from clusterra.core.errors import Refused
 from clusterra.core.events.checkpoint import read_key
 from clusterra.core.events.reading import Verdict
 from clusterra.core.events.verify import Memory, verify
-from clusterra.wiring import Plane
 from tests.api.asgi import Answer, ask
 from tests.api.listening import listening
 from tests.ledger import Ledger, a_draft

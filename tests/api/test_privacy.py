@@ -10,9 +10,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from clusterra.api.app import make_app
+from clusterra.control.plane import Plane
 from clusterra.core.access import OthersJobs, Role
 from clusterra.core.jobs.job import JobState
-from clusterra.wiring import Plane
 from tests.api.asgi import Answer, ask
 from tests.api.listening import Listener, listening
 from tests.people import token_of

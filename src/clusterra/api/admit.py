@@ -15,9 +15,9 @@ from starlette.responses import Response
 from clusterra.api.guest import OPERATOR, Guest, nobody
 from clusterra.api.rights import deed_of
 from clusterra.control.people.directory import no_such_workspace
+from clusterra.control.plane import Plane, no_such_cluster
 from clusterra.core.access import RUNNING, TABLE, Caller, Deed, Who, check_may, check_scope
 from clusterra.core.errors import Forbidden
-from clusterra.wiring import Plane, no_such_cluster
 
 GUEST = "clusterra.guest"
 CALLER = "clusterra.caller"

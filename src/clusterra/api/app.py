@@ -32,10 +32,10 @@ from clusterra.api.routes.agent import Edges
 from clusterra.api.routes.internal import Internal
 from clusterra.api.sse import ROUTE, LiveEvents
 from clusterra.api.straight import Straight
+from clusterra.control.plane import Plane
 from clusterra.core.access import Deed
 from clusterra.wire.events import TooOldProblem
 from clusterra.wire.problem import Problem
-from clusterra.wiring import Plane
 
 ROUTES = (
     clusters,

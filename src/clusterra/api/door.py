@@ -22,8 +22,8 @@ from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
 from clusterra.api.rights import PUBLIC
 from clusterra.control.people.doing import Visit
+from clusterra.control.plane import Plane
 from clusterra.core.errors import ClusterraError, Forbidden, Malformed, Unauthenticated
-from clusterra.wiring import Plane
 
 log = structlog.get_logger()
 

@@ -18,9 +18,9 @@ from clusterra.api.door import GUESSES, check_address, visit_of
 from clusterra.api.limits import Failures
 from clusterra.api.metrics import RequestMetrics
 from clusterra.control.people.doing import Visit
+from clusterra.control.plane import Plane
 from clusterra.core.errors import ClusterraError, NotFound, TooLarge, Unauthenticated
 from clusterra.core.people.credentials import ClusterKey, KeyUse, hash_of
-from clusterra.wiring import Plane
 
 Headers = dict[bytes, bytes]
 

@@ -28,11 +28,11 @@ from clusterra.api.admit import guest_of, in_workspace
 from clusterra.api.asked import last_event_id, read_after, wanted
 from clusterra.api.door import SERVERS_SEND
 from clusterra.control.follow import Reader
+from clusterra.control.plane import Plane
 from clusterra.core.access import Deed
 from clusterra.core.errors import ClusterraError
 from clusterra.core.events.access import may_read
 from clusterra.core.events.frames import BEAT, RETRY, TYPE, position
-from clusterra.wiring import Plane
 
 HEARTBEAT = 15.0
 """Seconds. Proxies close what is silent for a minute, some after half of one."""

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from clusterra.control.plane import Plane
 from clusterra.core.access import Role
 from clusterra.core.people.credentials import ClusterKey, Session, Token
 from clusterra.core.people.person import Membership, Person
@@ -12,7 +13,6 @@ from clusterra.wire.people import (
     TokenView,
     WorkspaceView,
 )
-from clusterra.wiring import Plane
 
 
 def workspace_view(plane: Plane, id: str, role: Role) -> WorkspaceView:

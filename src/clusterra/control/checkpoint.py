@@ -8,8 +8,10 @@ would leave one that looks as if it had been put back from an older copy.
 import asyncio
 from dataclasses import dataclass, field, replace
 
+import structlog
+
 from clusterra.core.change import Change, Kind, Record
-from clusterra.core.errors import Refused
+from clusterra.core.errors import ClusterraError, Refused
 from clusterra.core.events.chain import Head
 from clusterra.core.events.checkpoint import (
     Checkpoint,
@@ -20,6 +22,8 @@ from clusterra.core.events.checkpoint import (
     write_note,
 )
 from clusterra.ports import Archive, Clock, Signer, Store
+
+log = structlog.get_logger()
 
 NEWEST: Kind[str] = Kind("checkpoint", str)
 """The last checkpoint of each cluster, signed. All of them are in the archive."""
@@ -71,6 +75,13 @@ class Checkpointer:
                     code=CODE,
                 ),
             )
+
+    async def sign_if_possible(self) -> None:
+        """Sign at the end of a life; what it could not, the next one signs."""
+        try:
+            await self.sign()
+        except ClusterraError as error:
+            log.warning("ledger.not_signed", cluster=self.cluster, why=error.detail)
 
     async def sign(self) -> bool:
         """Sign the head if it has moved, and say whether it had."""

@@ -21,7 +21,7 @@ from clusterra.core.events import catalogue as facts
 from clusterra.core.ids import cluster_id
 from clusterra.core.people.credentials import ClusterKey, KeyUse
 from clusterra.core.quote import shown
-from clusterra.ports import Clock
+from clusterra.ports import Clock, JwtKeys
 
 LONGEST_NAME = 64
 SHORTEST_KEY, LONGEST_KEY = 16, 64 << 10
@@ -55,12 +55,7 @@ class Ground(Protocol):
     """Where clusters are looked after."""
 
     sites: dict[str, Site]
-
-    def keep_jwt_key(self, cluster: str, key: bytes) -> None:
-        """Keep Slurm's key where only the server reads it."""
-        ...
-
-    def forget_jwt_key(self, cluster: str) -> None: ...
+    jwt_keys: JwtKeys
 
     def make_site(self, cluster: Registered, /) -> Site:
         """Return all that is needed to look after it. Raises Invalid."""
@@ -107,7 +102,7 @@ class Connect:
             for key in self.people.directory.keys_of(gone.id):
                 await self.people.keys.revoke(gone.id, gone.workspace, key.id, by=by)
             await self.ground.let_go(gone.id)
-            self.ground.forget_jwt_key(gone.id)
+            self.ground.jwt_keys.forget(gone.id)
         return gone
 
     async def rotate(
@@ -135,7 +130,7 @@ class Connect:
         )
         fact = facts.AdminClusterAdded(id=cluster.id, name=cluster.name, slurm=cluster.slurm_url)
         if wanted.jwt_key:
-            self.ground.keep_jwt_key(cluster.id, wanted.jwt_key)
+            self.ground.jwt_keys.keep(cluster.id, wanted.jwt_key)
         try:
             site = self.ground.make_site(cluster)
             await self.people.directory.commit(
@@ -144,7 +139,7 @@ class Connect:
                 events=[told(fact, actor=by.actor, subject=f"cluster/{cluster.id}", at=now)],
             )
         except BaseException:
-            self.ground.forget_jwt_key(cluster.id)
+            self.ground.jwt_keys.forget(cluster.id)
             raise
         await self.ground.look_after(site, cluster.workspace)
         return site, cluster

@@ -11,7 +11,6 @@ from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Unseen
 
-
 NO_NODE_YET = "ReqNodeNotAvail"
 
 

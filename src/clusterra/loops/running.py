@@ -3,10 +3,10 @@ long as it is looked after."""
 
 import asyncio
 
+from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.loops.loop import Loop
 from clusterra.loops.table import server_loops, site_loops
-from clusterra.wiring import Plane
 
 _SERVER = ""
 

@@ -12,13 +12,13 @@ from clusterra.control.lease import Tenure
 from clusterra.control.nodes import NodeWatch
 from clusterra.control.observe import Observer
 from clusterra.control.people.tidy import tidy
+from clusterra.control.plane import Plane
 from clusterra.control.scale import Scaler
 from clusterra.control.seal import seal
 from clusterra.control.site import Site
 from clusterra.core.people.person import ledger_of
 from clusterra.loops.loop import Alarm, Loop
 from clusterra.settings import SlurmSettings
-from clusterra.wiring import Plane
 
 SCALE_SECONDS = 20
 AGENT_SECONDS = 5

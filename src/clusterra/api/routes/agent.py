@@ -23,10 +23,10 @@ from clusterra.api.metrics import RequestMetrics
 from clusterra.control.edge import Wanted
 from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.people.doing import Visit
+from clusterra.control.plane import Plane, no_such_cluster
 from clusterra.core.errors import Invalid, NotFound, TooLarge, Unauthenticated
 from clusterra.core.people.credentials import KeyUse
 from clusterra.wire.agent import Heartbeat, Misclassified
-from clusterra.wiring import Plane, no_such_cluster
 
 HEARTBEAT = "/v1/internal/agent/heartbeat"
 MISCLASSIFIED = "/v1/internal/clusters/{cluster}/node-misclassified"

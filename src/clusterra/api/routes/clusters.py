@@ -15,6 +15,7 @@ from clusterra.api.guest import Guest
 from clusterra.api.openapi import takes
 from clusterra.api.sight import sight
 from clusterra.control.connect import NewCluster
+from clusterra.control.plane import Plane
 from clusterra.control.site import NOT_YET, Site
 from clusterra.core.access import Caller, Deed
 from clusterra.core.clusters import Node, Partition
@@ -39,7 +40,6 @@ from clusterra.wire.clusters import (
     RotateKey,
     SlurmView,
 )
-from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/clusters", tags=["clusters"], route_class=Guarded)
 

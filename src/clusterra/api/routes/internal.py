@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterra.api.machines import Machines, read_body, word
 from clusterra.api.metrics import RequestMetrics
+from clusterra.control.plane import Plane
 from clusterra.core.errors import Invalid, Malformed
 from clusterra.core.events.event import Draft
 from clusterra.core.events.heard import Heard, read, read_row, rows
-from clusterra.wiring import Plane
 
 EVENTS = "/v1/internal/events"
 BATCH = "/v1/internal/batch"

@@ -22,6 +22,7 @@ from clusterra.control.change_job import (
     requeue_job,
 )
 from clusterra.control.find import find_job
+from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.core.access import Caller, check_may_read_output
 from clusterra.core.errors import Invalid, NotFound
@@ -45,7 +46,6 @@ from clusterra.wire.jobs import (
     JobView,
     SubmitJob,
 )
-from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"], route_class=Guarded)
 

@@ -13,10 +13,10 @@ from clusterra.api import body
 from clusterra.api.admit import Guarded
 from clusterra.api.door import plane_of
 from clusterra.control.export import export
+from clusterra.control.plane import Plane
 from clusterra.core.events.checkpoint import read_note
 from clusterra.core.people.person import ledger_of
 from clusterra.wire.ledger import CheckpointPage, CheckpointView
-from clusterra.wiring import Plane
 
 router = APIRouter(tags=["events"], route_class=Guarded)
 

@@ -18,8 +18,8 @@ from clusterra.api.door import plane_of
 from clusterra.api.guest import Guest
 from clusterra.api.routes import auth
 from clusterra.api.routes.users import login_of
+from clusterra.control.plane import Plane
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Unauthenticated
-from clusterra.wiring import Plane
 
 HEADERS = {
     "content-security-policy": pages.CSP,

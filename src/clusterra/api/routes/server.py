@@ -9,9 +9,9 @@ from clusterra.api import body
 from clusterra.api.admit import Guarded
 from clusterra.api.door import plane_of
 from clusterra.api.metrics import Sample, family
+from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.core.seen import Seen
-from clusterra.wiring import Plane
 
 router = APIRouter(include_in_schema=False, route_class=Guarded)
 

@@ -16,6 +16,7 @@ from clusterra.api.routes.workspaces import removed
 from clusterra.api.views import session_view, token_view, workspace_view
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.control.people.edit import LONGEST_NAME, edit_person
+from clusterra.control.plane import Plane
 from clusterra.core.access import Role, Scope
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.core.people.credentials import LINK_FOR
@@ -32,7 +33,6 @@ from clusterra.wire.people import (
     TokenPage,
     TokenView,
 )
-from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/users/me", tags=["people"], route_class=Guarded)
 

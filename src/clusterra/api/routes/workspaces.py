@@ -13,6 +13,7 @@ from clusterra.api.openapi import takes
 from clusterra.api.views import person_view, workspace_view
 from clusterra.control.people import edit
 from clusterra.control.people.doing import Doer
+from clusterra.control.plane import Plane
 from clusterra.core.access import ALL_SCOPES, OthersJobs, Role
 from clusterra.core.errors import Invalid
 from clusterra.core.people.person import Person
@@ -28,7 +29,6 @@ from clusterra.wire.people import (
     WorkspacePage,
     WorkspaceView,
 )
-from clusterra.wiring import Plane
 
 router = APIRouter(prefix="/v1/workspaces", tags=["people"], route_class=Guarded)
 

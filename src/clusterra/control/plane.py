@@ -1,0 +1,154 @@
+"""The control plane of a process, assembled: what every door is given.
+
+It holds what there is of each cluster and lets clusters come and go. Which device stands behind
+what is in `wiring`.
+"""
+
+import os
+import platform
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.connect import Connect
+from clusterra.control.follow import Hub
+from clusterra.control.hear import Inbox
+from clusterra.control.heartbeat import Heartbeats
+from clusterra.control.people.people import People
+from clusterra.control.site import Site
+from clusterra.control.submit import Submitter
+from clusterra.core.clusters import REGISTERED, Registered
+from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.ids import uuid7
+from clusterra.core.people.credentials import FileKey
+from clusterra.ports import Archive, Clock, JwtKeys, Signer, Store
+from clusterra.settings import Settings
+
+log = structlog.get_logger()
+
+
+async def _nothing(_: str) -> None:
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class Plane:
+    """The control plane, assembled: what every door is given."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    sites: dict[str, Site]
+    submitters: dict[str, Submitter]
+    inboxes: dict[str, Inbox]
+    hub: Hub
+    ledgers: dict[str, Checkpointer]
+    archive: Archive
+    signer: Signer
+    people: People
+    token: str
+    """Of whoever runs the server."""
+
+    jwt_keys: JwtKeys
+    make_site: Callable[[Registered], Site]
+    """Makes a registered cluster ready to be looked after. Raises Invalid."""
+
+    heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
+    connect: Connect = field(init=False)
+    begin: Callable[[Site], None] = lambda _: None
+    """Start what goes on about a cluster without being asked; `end` ends it."""
+
+    end: Callable[[str], Awaitable[None]] = _nothing
+
+    holder: str = field(init=False)
+    """Who acts, among several servers with one store: the same after a restart."""
+
+    keys: Sequence[FileKey] = ()
+    """Those that collectors and agents of this machine find in files beside the server."""
+
+    def __post_init__(self) -> None:
+        self.connect = Connect(ground=self, people=self.people, clock=self.clock)
+        self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.people.is_open
+
+    async def open(self) -> None:
+        """Read who there is, before anybody is let in."""
+        await self.bring_back()
+        await self.people.open(self.keys)
+
+    async def bring_back(self) -> None:
+        """Look after the clusters that were registered before this start."""
+        for record in await self.store.list(REGISTERED):
+            if record.id not in self.sites:
+                try:
+                    self.add(self.make_site(record.value), record.value.workspace)
+                except Invalid as error:
+                    log.warning("cluster.left_out", cluster=record.id, why=error.detail)
+
+    def hush(self) -> None:
+        """Let go of everybody who listens or waits: the server is about to stop."""
+        self.hub.close()
+        for site in self.sites.values():
+            site.edge.close()
+
+    def add(self, site: Site, workspace: str) -> None:
+        """Give a cluster all that every cluster has."""
+        id, store, clock = site.cluster.id, self.store, self.clock
+        site.workspace = self.people.clusters[id] = workspace
+        site.recorder.actor_of = self.people.directory.actor_of
+        # Another dictionary, so that whoever goes through the old one is not disturbed.
+        self.sites = self.sites | {id: site}
+        self.submitters[id] = Submitter(
+            site=site,
+            store=store,
+            clock=clock,
+            new_run_id=lambda: uuid7(clock.now(), os.urandom(10)),
+            uid_of=self.people.directory.uid_of,
+        )
+        self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
+        self.heartbeats[id] = Heartbeats(site=site, clock=clock)
+        self.add_ledger(id)
+
+    def add_ledger(self, id: str) -> None:
+        self.ledgers[id] = Checkpointer(
+            cluster=id,
+            store=self.store,
+            archive=self.archive,
+            signer=self.signer,
+            clock=self.clock,
+        )
+
+    async def look_after(self, site: Site, workspace: str) -> None:
+        self.add(site, workspace)
+        await self.ledgers[site.cluster.id].open()
+        self.begin(site)
+
+    async def let_go(self, cluster: str) -> None:
+        site = self.sites[cluster]
+        self.sites = {id: each for id, each in self.sites.items() if id != cluster}
+        site.edge.close()
+        await self.end(cluster)
+        await self.submitters.pop(cluster).settle()
+        await self.ledgers.pop(cluster).sign_if_possible()
+        await site.slurm.close()
+        for known in (self.inboxes, self.heartbeats, self.people.clusters):
+            known.pop(cluster)
+
+    def site(self, id: str) -> Site:
+        try:
+            return self.sites[id]
+        except KeyError:
+            raise no_such_cluster(id) from None
+
+
+def no_such_cluster(id: str) -> NotFound:
+    return NotFound(
+        f"There is no cluster {id[:64]!r} here.",
+        hint="`clusterra clusters list` shows those you have.",
+        code="cluster-not-found",
+    )
