@@ -24,9 +24,10 @@ def test_who_signs_in_by_the_provider_runs_a_job_as_themselves(
         secret.chmod(0o644)  # whoever runs the cluster may be another user than this test
         running = land.up(
             state,
-            *("--port", str(port), "--workers", "1"),
+            *("--port", str(port)),
             *("--oidc", provider.issuer, "--oidc-client-id", provider.client_id),
             *("--oidc-client-secret-file", str(secret), "--oidc-domain", "lab.example"),
+            workers=1,
         )
         place = Place(
             url=running.url, state=running.path, homes=tmp_path / "homes", provider="localhost"
