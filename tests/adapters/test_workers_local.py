@@ -75,9 +75,9 @@ def test_slurmd_is_told_what_the_worker_offers(stand_in: StandIn) -> None:
         *("slurmd", "-D", "-f", "/etc/slurm/slurm-node.conf", "-Z", "-b"),
         *("-N", "small-1", "--conf"),
     ]
-    assert small[-1].split()[1:] == ["CPUs=2", "RealMemory=512", "Feature=a,b"]
+    assert small[-1].split()[1:] == ["CPUs=2", "RealMemory=512", "Weight=2", "Feature=a,b"]
     assert port <= int(small[-1].split()[0].removeprefix("Port=")) < port + 50
-    assert gpu[-1].endswith("CPUs=3 RealMemory=9 Gres=gpu:l4:2")
+    assert gpu[-1].endswith("CPUs=3 RealMemory=9 Weight=2003 Gres=gpu:l4:2")
 
 
 def test_a_port_that_somebody_else_has_is_left_to_them(stand_in: StandIn) -> None:

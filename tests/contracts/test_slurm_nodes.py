@@ -1,12 +1,10 @@
 """Promises about nodes that every Slurm keeps."""
 
-import asyncio
-
 import pytest
 
 from clusterra.core.clusters import Node
 from clusterra.core.errors import NotFound, Refused
-from tests.contracts.test_slurm import World, world
+from tests.contracts.test_slurm import World, run, world
 
 __all__ = ["world"]
 
@@ -33,7 +31,7 @@ def test_a_drained_node_says_so_and_why_until_it_is_resumed(world: World) -> Non
         await world.slurm.resume([node.name])
         assert "DRAIN" not in (await _named(world, node.name)).flags
 
-    asyncio.run(story())
+    run(world, story)
 
 
 def test_a_node_with_a_job_on_it_is_not_forgotten(world: World) -> None:
@@ -44,7 +42,7 @@ def test_a_node_with_a_job_on_it_is_not_forgotten(world: World) -> None:
         assert refusal.value.code == "node-busy"
         assert await _named(world, job.nodes)
 
-    asyncio.run(story())
+    run(world, story)
 
 
 def test_forgetting_a_node_that_is_not_there_is_fine_and_draining_it_is_not(world: World) -> None:
@@ -55,4 +53,4 @@ def test_forgetting_a_node_that_is_not_there_is_fine_and_draining_it_is_not(worl
         with pytest.raises(NotFound):
             await world.slurm.resume(["nobody-1"])
 
-    asyncio.run(story())
+    run(world, story)

@@ -89,7 +89,7 @@ def test_fifty_mixed_jobs_get_workers_that_suit_them_and_then_there_is_none(
     assert len(jobs) == 50
     assert {job.state for job in jobs} == {"COMPLETED"}
     [on_gpu] = [job for job in jobs if job.gpus]
-    assert on_gpu.nodes == "gpu-a10g-x1-1"
+    assert on_gpu.nodes.startswith("gpu-a10g-x1-")
 
     until_empty(elastic)
     told = json.loads(elastic.cli("fleet", "decisions", "--limit", "200", "--json").stdout)

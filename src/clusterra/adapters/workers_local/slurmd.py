@@ -13,6 +13,9 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?")
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 _LAST_PORT = 65535
 
+GPU_WEIGHT = 1000
+"""How many CPUs a GPU outweighs."""
+
 
 def checked(shape: WorkerShape) -> WorkerShape:
     """Return a shape that can be put into a command; it came over the network."""
@@ -37,6 +40,8 @@ def command(place: Place, shape: WorkerShape, name: str, port: int, *, first: bo
     there does not. Later the jobs live on without it, and are found again.
     """
     offers = [f"Port={port}", f"CPUs={shape.cpus}", f"RealMemory={shape.memory_mib}"]
+    # Slurm fills the lightest first: those that are dear are left for jobs that need them.
+    offers.append(f"Weight={shape.cpus + GPU_WEIGHT * shape.gpus}")
     if shape.features:
         offers.append(f"Feature={','.join(shape.features)}")
     if shape.gpus:
