@@ -19,6 +19,7 @@ from clusterra.core.clusters import Node
 from clusterra.core.errors import Unreachable
 from clusterra.core.events.event import EventQuery
 from clusterra.core.jobs.job import JobState
+from clusterra.core.scaling.decision import GHOST_AFTER
 from clusterra.core.scaling.edge import EdgeReport, EdgeWorker, Failed
 from clusterra.core.scaling.plan import Cause
 from clusterra.core.scaling.policy import Policy
@@ -409,5 +410,35 @@ def test_what_was_wanted_before_all_machines_were_started_anew_is_forgotten() ->
 
         assert lab.wanted.fleet.desired == {}
         assert lab.wanted.fleet.version > version
+
+    run(story())
+
+
+def test_a_worker_that_runs_and_never_registers_is_taken_away_and_remembered() -> None:
+    async def story() -> None:
+        lab = Lab()
+        await lab.submit()
+        lab.heard()
+        await lab.scaler.scale()
+        lab.obey()
+        (name,) = lab.present
+        shape = lab.present[name].shape
+
+        lab.world.clock.advance(GHOST_AFTER - timedelta(seconds=1))
+        lab.heard()
+        await lab.scaler.scale()
+        assert not lab.wanted.fleet.retire
+
+        lab.world.clock.advance(timedelta(seconds=1))
+        lab.heard()
+        await lab.scaler.scale()
+        assert list(lab.wanted.fleet.retire) == [name]
+        assert shape not in lab.wanted.fleet.desired
+        assert name in lab.wanted.fleet.shortages[shape].why
+
+        lab.obey()
+        await lab.scaler.scale()
+        assert not lab.wanted.fleet.retire
+        assert lab.wanted.fleet.shortages[shape].failures == 1
 
     run(story())

@@ -31,7 +31,13 @@ from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8
 from clusterra.core.jobs.job import Job
-from clusterra.core.scaling.decision import after_failures, next_fleet, resized
+from clusterra.core.scaling.decision import (
+    after_failures,
+    ghosts,
+    next_fleet,
+    resized,
+    without,
+)
 from clusterra.core.scaling.demand import Demand, demand
 from clusterra.core.scaling.edge import EdgeReport
 from clusterra.core.scaling.fleet import FLEET, Fleet, Phase, Worker
@@ -115,7 +121,9 @@ class Scaler:
         site = self.site
         committed = record.value
         failed = tuple(site.edge.failed)
-        noted, short = after_failures(committed, failed, now)
+        never_came = ghosts(report, nodes, committed, now)
+        noted, short = after_failures(committed, (*failed, *never_came), now)
+        noted = without(noted, never_came, now)
         there = muster(
             report,
             nodes,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from clusterra.core.clusters import Node
 from clusterra.core.events import catalogue as facts
 from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.edge import EdgeReport, Failed
@@ -16,8 +17,33 @@ from clusterra.core.scaling.shapes import Shape
 PATIENCE = timedelta(minutes=10)
 """How long an edge may take to come up with a worker, whatever it says of it."""
 
+GHOST_AFTER = timedelta(seconds=480)
+"""How long a worker that runs may take to become a node of Slurm."""
+
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(minutes=30)
+
+
+def ghosts(report: EdgeReport, nodes: Iterable[Node], fleet: Fleet, now: datetime) -> list[Failed]:
+    """Return the workers whose slurmd runs and has never become a node of Slurm."""
+    known = {node.name for node in nodes} | set(fleet.retire)
+    return [
+        Failed(
+            shape=worker.shape,
+            name=worker.name,
+            why=f"{worker.name} has not registered with Slurm for {_minutes(GHOST_AFTER)}",
+            at=now,
+        )
+        for worker in report.workers or ()
+        if worker.name not in known and now - worker.since >= GHOST_AFTER
+    ]
+
+
+def without(fleet: Fleet, gone: Sequence[Failed], now: datetime) -> Fleet:
+    """Have the edge take these away."""
+    if not gone:
+        return fleet
+    return replace(fleet, retire=(*fleet.retire, *(each.name for each in gone)), decided_at=now)
 
 
 def after_failures(
@@ -72,7 +98,7 @@ def next_fleet(
     workers = list(workers)
     here = {each.name for each in report.workers or ()} | set(report.nodes or ())
     leaving = {w.name for w in workers if w.phase is Phase.LEAVING and not w.busy and w.name}
-    retire = tuple(sorted(leaving | (set(committed.retire) & here)))
+    retire = tuple(sorted(leaving | (set(noted.retire) & here)))
     present = Counter(w.shape for w in workers if w.name and w.name not in leaving)
     awaited: dict[str, list[datetime]] = {}
     for worker in workers:
