@@ -213,6 +213,29 @@ def test_a_worker_goes_in_order_drained_counted_out_stopped_forgotten() -> None:
     run(story())
 
 
+def test_no_name_is_free_before_slurm_has_forgotten_who_had_it() -> None:
+    async def story() -> None:
+        lab = Lab()
+        name = await lab.with_one_worker()
+        lab.world.clock.advance(timedelta(seconds=IDLE + 1))
+        for _ in range(2):
+            lab.heard()
+            await lab.scaler.scale()
+        lab.obey()
+        await lab.submit()
+
+        # The edge is told of another worker in the very round in which Slurm is told to forget.
+        await lab.scaler.scale()
+        assert sum(lab.wanted.fleet.desired.values()) == 1
+        assert name in lab.wanted.fleet.retire
+
+        await lab.scaler.scale()
+        assert name not in await lab.nodes()
+        assert name not in lab.wanted.fleet.retire
+
+    run(story())
+
+
 def test_a_job_that_came_in_the_moment_before_the_drain_keeps_its_worker() -> None:
     async def story() -> None:
         lab = Lab()
@@ -330,16 +353,19 @@ def test_a_worker_that_never_comes_is_remembered_and_another_shape_is_tried() ->
     run(story())
 
 
-def test_jobs_of_a_machine_that_went_by_itself_wait_again_at_once() -> None:
+def test_jobs_of_a_machine_that_went_by_itself_wait_again_with_the_second_report() -> None:
     async def story() -> None:
         lab = Lab()
         name = await lab.with_one_worker()
         job = await lab.submit()
         await lab.start(job, name)
-        lab.world.clock.advance(timedelta(seconds=10))
         lab.present.clear()
         lab.heard()
+        await lab.scaler.scale()
+        assert name in await lab.nodes(), "its name may be another's by now"
 
+        lab.world.clock.advance(timedelta(seconds=1))
+        lab.heard()
         await lab.scaler.scale()
 
         (again,) = await lab.world.slurm.job(job)

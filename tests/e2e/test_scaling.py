@@ -124,6 +124,31 @@ def test_an_agent_that_is_killed_finds_its_workers_again_and_their_jobs_live_on(
     until_empty(elastic)
 
 
+def test_a_machine_that_the_cloud_takes_back_is_given_up_at_once_and_its_job_runs_elsewhere(
+    elastic: Running,
+) -> None:
+    job = elastic.submit("sleep 600", name="spot")
+    node = elastic.wait(job, until=lambda view: view.state == "RUNNING").nodes
+    notice = {
+        "cluster_id": elastic.cluster,
+        "source": "clusterra.infra",
+        "detail-type": "node.EC2 Spot Instance Interruption Warning",
+        "detail": {"node": node, "instance-action": "terminate"},
+    }
+    key = (elastic.path / "keys" / f"{elastic.cluster}.key").read_text().strip()
+    elastic.connection().send(
+        "POST", "/v1/internal/events", json.dumps(notice).encode(), {"X-Agent-Key": key}
+    )
+
+    again = elastic.wait(job, until=lambda view: view.restarts > 0 and view.state == "RUNNING")
+    assert again.nodes != node
+    story = elastic.cli("jobs", "timeline", str(job)).stdout
+    assert "requeued" in story
+    assert "taken back" in elastic.cli("events", "list", "--subject", f"node/{node}").stdout
+    elastic.client().cancel(elastic.cluster, job)
+    elastic.wait_ended(job)
+
+
 def test_a_node_that_an_admin_drained_is_neither_used_nor_taken_nor_undrained(
     elastic: Running,
 ) -> None:

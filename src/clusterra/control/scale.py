@@ -52,8 +52,8 @@ log = structlog.get_logger()
 IDLE = f"{OURS}nothing to do"
 GONE = f"{OURS}its machine is gone"
 
-WELL_BEFORE = timedelta(seconds=5)
-"""How long Slurm must have known a node before a report that does not name it says it is gone."""
+A_REPORT_APART = timedelta(seconds=1)
+"""How much later than the first a second report must be to count as another."""
 
 STUCK = timedelta(seconds=30)
 """How long a job may wait although there is room for it: Slurm looks every second or two."""
@@ -78,8 +78,10 @@ class Scaler:
     _fleet: Record[Fleet] | None = None
     _room: dict[int, datetime] = field(default_factory=dict)
     """Waiting jobs for which there is room, and since when."""
-    _since: dict[str, datetime] = field(default_factory=dict)
-    """Since when Slurm has known each node."""
+    _nodes_known: frozenset[str] = frozenset()
+    """Nodes that Slurm has."""
+    _missed: dict[str, datetime] = field(default_factory=dict)
+    """Those of them that the edge does not name, and since which report."""
 
     async def scale(self) -> bool:
         """Decide once; say whether workers come or go."""
@@ -109,10 +111,8 @@ class Scaler:
         site = self.site
         if site.sky.why_not:
             raise Unreachable(site.sky.why_not)
-        asked_at = self.clock.now()
         nodes = await self.nodes.look()
-        names = {node.name for node in nodes}
-        self._since = {name: self._since.get(name, asked_at) for name in names}
+        self._nodes_known = frozenset(node.name for node in nodes)
         return nodes
 
     async def _decide(
@@ -129,7 +129,7 @@ class Scaler:
             nodes,
             noted,
             site.shapes,
-            known_before=self._known_well_before(report.at),
+            known_before=self._missed_twice(report),
             now=now,
         )
         policy = await load_policy(site, self.store)
@@ -140,7 +140,8 @@ class Scaler:
             return needs, plan(needs, there.workers, policy, site.shapes, noted.shortages, now)
 
         needed, wanted = await asyncio.to_thread(think) if len(waiting) > MANY else think()
-        fleet = next_fleet(committed, noted, wanted, there.workers, report, now)
+        names = report.names | {node.name for node in nodes}
+        fleet = next_fleet(committed, noted, wanted, there.workers, names, now)
         told: list[Fact] = [
             *short,
             *resized(
@@ -266,8 +267,17 @@ class Scaler:
         elif wanted.next_at is not None:
             self.alarm(max((wanted.next_at - now).total_seconds(), 0))
 
-    def _known_well_before(self, at: datetime) -> frozenset[str]:
-        return frozenset(name for name, since in self._since.items() if at - since > WELL_BEFORE)
+    def _missed_twice(self, report: EdgeReport) -> frozenset[str]:
+        """Return the nodes that the edge should have named in two reports and did not.
+
+        One that has just come is known to Slurm before the next report; so is one that has
+        just got the name of another.
+        """
+        missed = self._nodes_known - report.names if report.nodes is not None else frozenset()
+        self._missed = {name: self._missed.get(name, report.at) for name in missed}
+        return frozenset(
+            name for name, first in self._missed.items() if report.at - first >= A_REPORT_APART
+        )
 
     async def _loaded(self) -> Record[Fleet]:
         if self._fleet is None:

@@ -17,7 +17,6 @@ from clusterra.core.scaling.plan import Plan, Resize
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import table
 from tests.builders import NOON
-from tests.core.scaling.test_muster import a_report
 
 SHAPES = table()
 
@@ -30,13 +29,13 @@ def ready(name: str, **facts: object) -> Worker:
 def test_the_version_grows_when_something_else_is_wanted_and_only_then() -> None:
     committed = Fleet(version=7, desired={"general-small": 1}, decided_at=NOON)
     workers = [ready("general-small-1")]
-    report = a_report("general-small-1")
+    names = ["general-small-1"]
 
     same = next_fleet(
-        committed, committed, Plan(desired={"general-small": 1}), workers, report, NOON
+        committed, committed, Plan(desired={"general-small": 1}), workers, names, NOON
     )
     more = next_fleet(
-        committed, committed, Plan(desired={"general-small": 2}), workers, report, NOON
+        committed, committed, Plan(desired={"general-small": 2}), workers, names, NOON
     )
 
     assert same == committed
@@ -52,15 +51,13 @@ def test_when_a_worker_was_asked_for_is_kept_until_it_is_seen() -> None:
     awaited = Worker(shape="general-small", phase=Phase.WARMING, since=asked)
     plan = Plan(desired={"general-small": 2})
 
-    waiting = next_fleet(
-        committed, committed, plan, [awaited, ready("general-small-1")], a_report(), NOON
-    )
+    waiting = next_fleet(committed, committed, plan, [awaited, ready("general-small-1")], [], NOON)
     came = next_fleet(
         committed,
         committed,
         plan,
         [ready("general-small-1"), ready("general-small-2")],
-        a_report(),
+        [],
         NOON,
     )
 
@@ -72,11 +69,9 @@ def test_a_drained_idle_worker_is_named_to_the_edge_until_it_is_gone_from_there(
     leaving = Worker(name="general-small-1", shape="general-small", phase=Phase.LEAVING, since=NOON)
     committed = Fleet(version=1, desired={"general-small": 1}, decided_at=NOON)
 
-    told = next_fleet(
-        committed, committed, Plan(desired={}), [leaving], a_report("general-small-1"), NOON
-    )
-    still = next_fleet(told, told, Plan(desired={}), [], a_report("general-small-1"), NOON)
-    gone = next_fleet(told, told, Plan(desired={}), [], a_report(), NOON)
+    told = next_fleet(committed, committed, Plan(desired={}), [leaving], ["general-small-1"], NOON)
+    still = next_fleet(told, told, Plan(desired={}), [], ["general-small-1"], NOON)
+    gone = next_fleet(told, told, Plan(desired={}), [], [], NOON)
 
     assert told.retire == ("general-small-1",)
     assert still.retire == ("general-small-1",)
@@ -113,9 +108,9 @@ def test_a_shortage_is_forgotten_when_one_comes() -> None:
     committed = Fleet(version=1, desired={"general-small": 1}, shortages=short)
     plan = Plan(desired={"general-small": 1})
 
-    still = next_fleet(committed, committed, plan, [], a_report(), NOON)
+    still = next_fleet(committed, committed, plan, [], [], NOON)
     over = next_fleet(
-        committed, committed, plan, [ready("general-small-1")], a_report("general-small-1"), NOON
+        committed, committed, plan, [ready("general-small-1")], ["general-small-1"], NOON
     )
 
     assert still.shortages == short

@@ -1,7 +1,7 @@
 """From a plan to what is committed: the next fleet, and the events that tell of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -91,14 +91,17 @@ def next_fleet(
     noted: Fleet,
     plan: Plan,
     workers: Iterable[Worker],
-    report: EdgeReport,
+    names: Collection[str],
     now: datetime,
 ) -> Fleet:
-    """Return what is wanted now; `noted` is what was committed, less what did not come."""
+    """Return what is wanted now; `noted` is what was committed, less what did not come.
+
+    `names` are those that the edge or Slurm still has: one that was told to go is named until
+    both have forgotten it. Given to another before that, Slurm would forget the other.
+    """
     workers = list(workers)
-    here = {each.name for each in report.workers or ()} | set(report.nodes or ())
     leaving = {w.name for w in workers if w.phase is Phase.LEAVING and not w.busy and w.name}
-    retire = tuple(sorted(leaving | (set(noted.retire) & here)))
+    retire = tuple(sorted(leaving | (set(noted.retire) & set(names))))
     present = Counter(w.shape for w in workers if w.name and w.name not in leaving)
     awaited: dict[str, list[datetime]] = {}
     for worker in workers:

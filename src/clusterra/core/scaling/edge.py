@@ -82,3 +82,8 @@ class EdgeReport:
     """Where it can be asked for logs."""
 
     slurm_key_hash: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of all that it has told of."""
+        return frozenset(each.name for each in self.workers or ()) | (self.nodes or frozenset())

@@ -45,7 +45,7 @@ def muster(
     known_before: frozenset[str],
     now: datetime,
 ) -> Muster:
-    """Count everybody once. `known_before` are nodes that Slurm had well before the report."""
+    """Count everybody once. `known_before` are nodes that the edge should have named by now."""
     by_name = {node.name: node for node in nodes}
     present = [each for each in _present(report, nodes, fleet, shapes) if each.shape in shapes]
     going = {each.name for each in present if _is_going(each, fleet)}
