@@ -7,12 +7,14 @@ import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.slurmrest import SlurmRest
+from clusterra.client.connection import Connection
 from clusterra.core.errors import Refused
 from clusterra.wire.fleet import EditPolicy
 from tests.cluster import Land, Running, eventually
@@ -124,7 +126,7 @@ def test_an_agent_that_is_killed_finds_its_workers_again_and_their_jobs_live_on(
     until_empty(elastic)
 
 
-def test_a_machine_that_the_cloud_takes_back_is_given_up_at_once_and_its_job_runs_elsewhere(
+def test_a_machine_that_the_cloud_takes_back_is_given_up_at_once_and_its_job_waits_again(
     elastic: Running,
 ) -> None:
     job = elastic.submit("sleep 600", name="spot")
@@ -136,14 +138,13 @@ def test_a_machine_that_the_cloud_takes_back_is_given_up_at_once_and_its_job_run
         "detail": {"node": node, "instance-action": "terminate"},
     }
     key = (elastic.path / "keys" / f"{elastic.cluster}.key").read_text().strip()
-    elastic.connection().send(
-        "POST", "/v1/internal/events", json.dumps(notice).encode(), {"X-Agent-Key": key}
-    )
+    with closing(Connection(elastic.url, token=key)) as collector:
+        collector.send("POST", "/v1/internal/events", json.dumps(notice).encode())
 
-    again = elastic.wait(job, until=lambda view: view.restarts > 0 and view.state == "RUNNING")
-    assert again.nodes != node
+    # Slurm itself lets two minutes pass before it starts a job again that lost its node.
+    elastic.wait(job, until=lambda view: view.restarts > 0 and view.state == "PENDING")
     story = elastic.cli("jobs", "timeline", str(job)).stdout
-    assert "requeued" in story
+    assert "went back into the queue" in story
     assert "taken back" in elastic.cli("events", "list", "--subject", f"node/{node}").stdout
     elastic.client().cancel(elastic.cluster, job)
     elastic.wait_ended(job)
