@@ -350,3 +350,12 @@ def test_a_cluster_without_shapes_starts_nothing() -> None:
 
     assert not decided.desired
     assert decided.waits[1].cause is Cause.NEVER
+
+
+def test_where_no_shape_has_gpus_a_job_that_wants_one_is_told_just_that() -> None:
+    without = {name: shape for name, shape in SHAPES.items() if not shape.gpus}
+
+    wait = planned([a_job(1, gpus=1)], shapes=without).waits[1]
+
+    assert wait.cause is Cause.NEVER
+    assert "no shape with GPUs" in wait.sentence

@@ -99,6 +99,8 @@ class Waits:
         kinds = right_kinds(need, shapes.values())
         if need.gpu_model and all(shape.gpu_model != need.gpu_model for shape in shapes.values()):
             return f"there is no shape with {need.gpu_model} GPUs"
+        if need.gpus and not any(shape.gpus for shape in shapes.values()):
+            return "there is no shape with GPUs"
         if not kinds:
             return f"no shape satisfies the constraint {need.features!r}"
         allowed = self.chooser.policy.architectures
