@@ -6,15 +6,13 @@ prices knows better.
 
 import csv
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
 from clusterra.core.errors import Invalid
+from clusterra.core.scaling.money import micros_of
 from clusterra.core.scaling.shapes import Price
-
-MILLIONTHS = 1_000_000
 
 
 def prices(region: str) -> Mapping[str, Price]:
@@ -36,12 +34,7 @@ def _table() -> Mapping[str, Mapping[str, Price]]:
     text = (resources.files("clusterra") / "data" / "ec2-prices.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         regions.setdefault(row["region"], {})[row["instance_type"]] = Price(
-            on_demand=_millionths(row["on_demand_usd_hour"]),
-            spot=_millionths(row["spot_usd_hour"]),
+            on_demand=micros_of(row["on_demand_usd_hour"]),
+            spot=micros_of(row["spot_usd_hour"]),
         )
     return {region: MappingProxyType(machines) for region, machines in regions.items()}
-
-
-def _millionths(usd: str) -> int | None:
-    """Count in whole millionths of a dollar: sums of many hours come out exact."""
-    return int((Decimal(usd) * MILLIONTHS).to_integral_value()) if usd else None

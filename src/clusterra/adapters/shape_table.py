@@ -1,10 +1,10 @@
 """A cluster's shapes and first policy: its settings, over the table and prices that are shipped."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 
-from clusterra.adapters.ec2_prices import MILLIONTHS, prices
+from clusterra.adapters.ec2_prices import prices
 from clusterra.core.errors import Invalid
+from clusterra.core.scaling.money import micros_of
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Family, Price, Purchase, Shape, offered, table
 from clusterra.settings import ScalingSettings, ShapeSettings
@@ -27,7 +27,7 @@ def policy(settings: ScalingSettings) -> Policy:
         return Policy(
             rule=Rule(settings.rule),
             max_workers=settings.max_workers,
-            max_usd_per_hour=_millionths(settings.max_usd_per_hour) or None,
+            max_usd_per_hour=micros_of(str(settings.max_usd_per_hour)) or None,
             idle_seconds=settings.idle_seconds,
             purchase=Purchase(settings.purchase),
             architectures=settings.architectures,
@@ -59,7 +59,7 @@ def _shape(own: ShapeSettings, priced: Mapping[str, Price]) -> Shape:
         gpu_model=own.gpu_model,
         types=own.types,
         price=Price(
-            on_demand=_millionths(own.usd_per_hour) or min(on_demand, default=None),
+            on_demand=micros_of(str(own.usd_per_hour)) or min(on_demand, default=None),
             spot=None if own.usd_per_hour else min(spot, default=None),
         ),
     )
@@ -72,7 +72,3 @@ def _family(own: ShapeSettings) -> Family:
     if gib_per_cpu <= 3:
         return Family.COMPUTE
     return Family.GENERAL if gib_per_cpu <= 6 else Family.MEMORY
-
-
-def _millionths(usd: float) -> int:
-    return int(Decimal(str(usd)) * MILLIONTHS)

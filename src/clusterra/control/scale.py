@@ -78,10 +78,8 @@ class Scaler:
     _fleet: Record[Fleet] | None = None
     _room: dict[int, datetime] = field(default_factory=dict)
     """Waiting jobs for which there is room, and since when."""
-    _nodes_known: frozenset[str] = frozenset()
-    """Nodes that Slurm has."""
     _missed: dict[str, datetime] = field(default_factory=dict)
-    """Those of them that the edge does not name, and since which report."""
+    """Nodes of Slurm that the edge does not name, and since which report."""
 
     async def scale(self) -> bool:
         """Decide once; say whether workers come or go."""
@@ -111,9 +109,7 @@ class Scaler:
         site = self.site
         if site.sky.why_not:
             raise Unreachable(site.sky.why_not)
-        nodes = await self.nodes.look()
-        self._nodes_known = frozenset(node.name for node in nodes)
-        return nodes
+        return await self.nodes.look()
 
     async def _decide(
         self, record: Record[Fleet], report: EdgeReport, nodes: Sequence[Node], now: datetime
@@ -129,7 +125,7 @@ class Scaler:
             nodes,
             noted,
             site.shapes,
-            known_before=self._missed_twice(report),
+            missed=self._missed_twice(report, nodes),
             now=now,
         )
         policy = await load_policy(site, self.store)
@@ -267,13 +263,14 @@ class Scaler:
         elif wanted.next_at is not None:
             self.alarm(max((wanted.next_at - now).total_seconds(), 0))
 
-    def _missed_twice(self, report: EdgeReport) -> frozenset[str]:
+    def _missed_twice(self, report: EdgeReport, nodes: Sequence[Node]) -> frozenset[str]:
         """Return the nodes that the edge should have named in two reports and did not.
 
         One that has just come is known to Slurm before the next report; so is one that has
         just got the name of another.
         """
-        missed = self._nodes_known - report.names if report.nodes is not None else frozenset()
+        unnamed = {node.name for node in nodes} - report.names
+        missed = unnamed if report.nodes is not None else set()
         self._missed = {name: self._missed.get(name, report.at) for name in missed}
         return frozenset(
             name for name, first in self._missed.items() if report.at - first >= A_REPORT_APART

@@ -44,9 +44,9 @@ def mustered(
     report: EdgeReport,
     *nodes: Node,
     fleet: Fleet | None = None,
-    known_before: frozenset[str] = frozenset(),
+    missed: frozenset[str] = frozenset(),
 ) -> Muster:
-    return muster(report, nodes, fleet or Fleet(), SHAPES, known_before=known_before, now=LATER)
+    return muster(report, nodes, fleet or Fleet(), SHAPES, missed=missed, now=LATER)
 
 
 def only(found: Muster) -> Worker:
@@ -141,16 +141,16 @@ def test_a_node_that_the_edge_does_not_name_vanishes_only_if_it_should_have_know
     assert mustered(a_report(), a_node()).vanished == ()
 
     known = frozenset({"general-small-1"})
-    assert mustered(a_report(), a_node(), known_before=known).vanished == ("general-small-1",)
+    assert mustered(a_report(), a_node(), missed=known).vanished == ("general-small-1",)
 
 
 def test_nothing_is_gone_where_the_edge_could_not_list_and_nothing_of_slurm_conf_ever_is() -> None:
     known = frozenset({"general-small-1"})
     unlisted = a_report(nodes=None)
-    assert mustered(unlisted, a_node(), known_before=known).vanished == ()
+    assert mustered(unlisted, a_node(), missed=known).vanished == ()
 
     configured = a_node(flags=())
-    assert mustered(a_report(), configured, known_before=known).vanished == ()
+    assert mustered(a_report(), configured, missed=known).vanished == ()
 
 
 def test_an_edge_that_tells_only_of_machines_has_its_workers_known_by_their_size() -> None:

@@ -42,10 +42,10 @@ def muster(
     fleet: Fleet,
     shapes: Mapping[str, Shape],
     *,
-    known_before: frozenset[str],
+    missed: frozenset[str],
     now: datetime,
 ) -> Muster:
-    """Count everybody once. `known_before` are nodes that the edge should have named by now."""
+    """Count everybody once. `missed` are nodes that the edge should have named by now."""
     by_name = {node.name: node for node in nodes}
     present = [each for each in _present(report, nodes, fleet, shapes) if each.shape in shapes]
     going = {each.name for each in present if _is_going(each, fleet)}
@@ -66,7 +66,7 @@ def muster(
     return Muster(
         workers=tuple(sorted(workers, key=lambda each: (each.shape, each.name, each.since))),
         departed=tuple(sorted(departed)),
-        vanished=tuple(sorted(set(gone) & known_before - departed)),
+        vanished=tuple(sorted(set(gone) & missed - departed)),
     )
 
 
