@@ -2,8 +2,9 @@ from datetime import timedelta
 
 import pytest
 
-from clusterra.cli.amounts import count, duration, file_size, limit, memory, stopwatch
+from clusterra.cli.amounts import duration, file_size, limit, memory, stopwatch
 from clusterra.cli.words import reason_words, state_words
+from clusterra.core.words import count
 
 
 @pytest.mark.parametrize(

@@ -63,11 +63,6 @@ def file_size(size: int) -> str:
     return f"{size / 1e9:.1f} GB"
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 job`, `4 jobs`, `12,400 jobs`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def utc_now() -> datetime:
     return datetime.now(UTC)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from clusterra.cli.amounts import count
 from clusterra.cli.jobs.cancel import is_typed
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
 from clusterra.cli.screen import Screen, say, tame
@@ -13,6 +12,7 @@ from clusterra.cli.seen import age_words
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
 from clusterra.core.errors import Invalid, Refused
+from clusterra.core.words import count
 from clusterra.wire.clusters import AddCluster, ClusterAdded, ClusterView
 
 COLUMNS = (

@@ -12,11 +12,12 @@ import msgspec
 from clusterra.agent.collect import Collector, Happened, read_key
 from clusterra.agent.notice import Notice
 from clusterra.agent.spool import Spool
-from clusterra.cli.amounts import count, utc_now
+from clusterra.cli.amounts import utc_now
 from clusterra.cli.options import pass_session
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.core.errors import Invalid
+from clusterra.core.words import count
 
 _PATH = click.Path(path_type=Path)
 

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import click
 
-from clusterra.cli.amounts import count
 from clusterra.cli.moments import ago, day
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
+from clusterra.core.words import count
 from clusterra.wire.people import KeyView
 
 COLUMNS = (

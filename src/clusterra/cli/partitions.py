@@ -2,12 +2,13 @@
 
 import click
 
-from clusterra.cli.amounts import count, limit
+from clusterra.cli.amounts import limit
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say
 from clusterra.cli.seen import age_words
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
+from clusterra.core.words import count
 from clusterra.wire.clusters import PartitionView
 
 COLUMNS = (

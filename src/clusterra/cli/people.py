@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import click
 
-from clusterra.cli.amounts import count, moment
+from clusterra.cli.amounts import moment
 from clusterra.cli.jobs.cancel import is_typed
 from clusterra.cli.moments import ago, day
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
@@ -14,6 +14,7 @@ from clusterra.cli.table import Cell, Column, table
 from clusterra.core.access import Role
 from clusterra.core.errors import Refused
 from clusterra.core.units import parse_duration
+from clusterra.core.words import count
 from clusterra.wire.people import Invite, Invited, PersonView, Removed, WorkspaceView
 
 ROLES = tuple(each.value for each in reversed(Role))

@@ -4,13 +4,14 @@ from datetime import datetime
 
 import click
 
-from clusterra.cli.amounts import count, moment
+from clusterra.cli.amounts import moment
 from clusterra.cli.moments import ago, day
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session, choose_workspace
 from clusterra.cli.table import Cell, Column, table
 from clusterra.core.access import Scope
+from clusterra.core.words import count
 from clusterra.wire.people import CreateToken, SessionView, TokenView
 
 SCOPES = tuple(each.value for each in Scope)

@@ -2,11 +2,11 @@
 
 import click
 
-from clusterra.cli.amounts import count
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
+from clusterra.core.words import count
 from clusterra.wire.people import EditWorkspace, WorkspaceView
 
 COLUMNS = (

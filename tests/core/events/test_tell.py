@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from clusterra.core.events.catalogue import CATALOGUE
-from clusterra.core.events.tell import _JOBS, _PLAIN, person, span, tell
+from clusterra.core.events.tell import _JOBS, _PLAIN, person, tell
+from clusterra.core.words import span
 
 
 @pytest.mark.parametrize(

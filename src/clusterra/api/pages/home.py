@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from clusterra.api.pages.frame import room
 from clusterra.api.pages.markup import Html, html, joined
 from clusterra.api.pages.parts import command, facts, hint, section, typed
+from clusterra.core.words import count
 
 Membership = tuple[str, str, Sequence[str]]
 """A workspace's name, the person's role in it, and the names of its clusters."""
@@ -35,13 +36,9 @@ def _where(workspaces: Sequence[Membership]) -> Html:
     clusters = {cluster for _, _, names in workspaces for cluster in names}
     return html(
         "<b>{workspaces}</b> with <b>{clusters}</b>",
-        workspaces=_count(len(workspaces), "workspace"),
-        clusters=_count(len(clusters), "cluster"),
+        workspaces=count(len(workspaces), "workspace"),
+        clusters=count(len(clusters), "cluster"),
     )
-
-
-def _count(many: int, noun: str) -> str:
-    return f"{many} {noun}" if many == 1 else f"{many} {noun}s"
 
 
 def _alone(email: str) -> Html:

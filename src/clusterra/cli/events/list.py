@@ -2,12 +2,13 @@
 
 import click
 
-from clusterra.cli.amounts import count, moment
+from clusterra.cli.amounts import moment
 from clusterra.cli.events.words import about, colour_of, sentence, which, which_options
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
+from clusterra.core.words import count
 from clusterra.wire.events import EventPage
 
 COLUMNS = (

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from clusterra.cli.amounts import count, duration
+from clusterra.cli.amounts import duration
 from clusterra.cli.table import Cell
 from clusterra.core.scaling.money import dollars
 from clusterra.core.scaling.simulate import Outcome
 from clusterra.core.scaling.yard import Arrival
+from clusterra.core.words import count
 
 _SAME_WAIT = 1
 """Seconds by which two mean waits may differ and still be called the same."""

@@ -4,11 +4,12 @@ from datetime import datetime
 
 import click
 
-from clusterra.cli.amounts import count, moment
+from clusterra.cli.amounts import moment
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, cut_end, say, tame
 from clusterra.cli.session import Session
 from clusterra.core.scaling.money import per_hour
+from clusterra.core.words import count
 from clusterra.wire.fleet import DecisionView, ResizeTold, ShortageTold
 
 _USUAL = 20

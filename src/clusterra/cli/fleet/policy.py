@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import click
 
-from clusterra.cli.amounts import count, duration
+from clusterra.cli.amounts import duration
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.core.scaling.money import dollars, micros_of
+from clusterra.core.words import count
 from clusterra.wire.fleet import EditPolicy, PolicyView
 
 _RULES = {

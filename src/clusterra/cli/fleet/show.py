@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import click
 
-from clusterra.cli.amounts import count, duration, memory_brief, moment
+from clusterra.cli.amounts import duration, memory_brief, moment
 from clusterra.cli.fleet.policy import in_short
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, cut_end, say, tame
@@ -12,6 +12,7 @@ from clusterra.cli.seen import now_there
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
 from clusterra.core.scaling.money import per_hour
+from clusterra.core.words import count
 from clusterra.wire.fleet import AgentSeen, FleetView, ShapeFleet
 
 COLUMNS = (

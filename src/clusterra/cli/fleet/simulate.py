@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from clusterra.adapters.ec2_prices import prices
-from clusterra.cli.amounts import count
 from clusterra.cli.fleet.compared import conclusion, rows, span
 from clusterra.cli.fleet.policy import Dollars
 from clusterra.cli.fleet.queues import read_queue, recorded
@@ -29,6 +28,7 @@ from clusterra.core.scaling.shapes import table as shape_table
 from clusterra.core.scaling.simulate import BOOT_SECONDS, Outcome, simulate
 from clusterra.core.scaling.synthetic import synthetic
 from clusterra.core.scaling.yard import Arrival
+from clusterra.core.words import count
 from clusterra.wire.fleet import PolicyView
 
 _NUMBERS = ("max_workers", "idle_seconds")

@@ -4,7 +4,6 @@ import sys
 
 import click
 
-from clusterra.cli.amounts import count
 from clusterra.cli.failures import pointed
 from clusterra.cli.jobs.acts import each_job
 from clusterra.cli.jobs.naming import complete
@@ -12,6 +11,7 @@ from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.core.errors import Invalid, Refused
+from clusterra.core.words import count
 from clusterra.wire.jobs import CancelJobs, JobsCancelled
 
 _NAMED = 10

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from clusterra.cli.amounts import count
 from clusterra.cli.jobs.output import Shown, show_output
 from clusterra.cli.jobs.telling import ending, handle, has_ended, output_name, own_code, remark
 from clusterra.cli.live import TICK, LiveLine
@@ -17,6 +16,7 @@ from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.words import StateWords, state_words
 from clusterra.core.errors import NotFound, Unreachable
+from clusterra.core.words import count
 from clusterra.wire.jobs import JobPage, JobView
 
 T = TypeVar("T")

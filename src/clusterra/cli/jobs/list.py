@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from clusterra.cli.amounts import count, duration
+from clusterra.cli.amounts import duration
 from clusterra.cli.failures import pointed
 from clusterra.cli.jobs.telling import asked_brief, handle, ran, remark, waited
 from clusterra.cli.options import json_option, pass_session, server_options
@@ -17,6 +17,7 @@ from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
 from clusterra.cli.words import state_words
 from clusterra.core.errors import Invalid
+from clusterra.core.words import count
 from clusterra.wire.jobs import JobPage, JobView
 
 COLUMNS = (

@@ -3,9 +3,10 @@
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
-from clusterra.cli.amounts import count, duration, limit, memory, memory_brief
+from clusterra.cli.amounts import duration, limit, memory, memory_brief
 from clusterra.cli.screen import tame
 from clusterra.cli.words import LIVE, reason_words, state_words
+from clusterra.core.words import count
 from clusterra.wire.jobs import JobView
 
 SIGNALS = {

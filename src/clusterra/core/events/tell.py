@@ -9,6 +9,8 @@ server's) is told by its type.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clusterra.core.words import count, span
+
 Data = Mapping[str, Any]
 Explain = Callable[[str], str]
 """Puts Slurm's code for a reason into words."""
@@ -31,22 +33,6 @@ def person(authtype: str, authid: str) -> str:
     return authid if authtype == "user" else ""
 
 
-def span(seconds: float) -> str:
-    """Return `31 s`, `2m 04s`, `1h 05m`, `3d 02h`."""
-    minutes, s = divmod(max(0, int(seconds)), 60)
-    hours, m = divmod(minutes, 60)
-    days, h = divmod(hours, 24)
-    if days:
-        return f"{days}d {h:02}h"
-    if hours:
-        return f"{hours}h {m:02}m"
-    return f"{m}m {s:02}s" if minutes else f"{s} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _memory(mib: int) -> str:
     return f"{mib / 1024:.3g} GiB" if mib >= 1024 else f"{mib} MiB"
 
@@ -54,10 +40,10 @@ def _memory(mib: int) -> str:
 def _asked(data: Data) -> str:
     nodes, minutes = data.get("nodes_wanted") or 0, data.get("time_limit_minutes")
     parts = (
-        _count(nodes, "node") if nodes > 1 else "",
-        _count(data["cpus"], "CPU") if data.get("cpus") else "",
+        count(nodes, "node") if nodes > 1 else "",
+        count(data["cpus"], "CPU") if data.get("cpus") else "",
         _memory(data["memory_mib"]) if data.get("memory_mib") else "",
-        _count(data["gpus"], "GPU") if data.get("gpus") else "",
+        count(data["gpus"], "GPU") if data.get("gpus") else "",
         f"at most {span(minutes * 60)}" if minutes else "",
     )
     return ", ".join(part for part in parts if part)
@@ -275,7 +261,7 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.quota.changed": _admin("quota", "changed"),
     "admin.template.changed": _admin("template", "changed"),
     "collector.gap": lambda data, _: _with(
-        f"{_count(data.get('lost') or 0, 'message')} of hooks could not be kept",
+        f"{count(data.get('lost') or 0, 'message')} of hooks could not be kept",
         data.get("why") or "",
     ),
     "collector.tested": lambda _data, _: "the hooks were tried, and arrive",

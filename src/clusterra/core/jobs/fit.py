@@ -16,6 +16,7 @@ from clusterra.core.scaling import sentences
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.serves import holds, nearest, right_kinds
 from clusterra.core.scaling.shapes import Shape
+from clusterra.core.words import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def _check_shapes(need: Need, shapes: Mapping[str, Shape]) -> None:
     near = nearest(need, shapes)
     if near is None:
         raise Refused(
-            f"No node here will ever have {sentences.counted(need.gpus, 'GPU')}; there are none.",
+            f"No node here will ever have {count(need.gpus, 'GPU')}; there are none.",
             hint="Ask for no GPUs, or send the job to another cluster.",
             code="too-many-gpus",
             at="gpus",
@@ -142,8 +143,8 @@ def _gpus(properties: Mapping[str, Any], tasks: int) -> tuple[int, str]:
         ("tres_per_job", 1, _most_nodes(properties.get("nodes"))),
     ):
         number = 0
-        for model, count in _gpus_in(properties.get(field)):
-            number += count
+        for model, gpus in _gpus_in(properties.get(field)):
+            number += gpus
             named = model.lower() or named
         if number:
             most = max(most, -(-number * times // shared) if shared else 1)

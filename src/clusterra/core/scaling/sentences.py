@@ -6,10 +6,7 @@ from datetime import datetime
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.money import per_hour
 from clusterra.core.scaling.shapes import Family, Shape
-
-
-def counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+from clusterra.core.words import count
 
 
 def gib(mib: int) -> str:
@@ -28,9 +25,9 @@ def listed(words: Sequence[str]) -> str:
 
 def size(need: Need) -> str:
     """`2 a10g GPUs, 8 CPUs and 32 GiB on each of 4 nodes`."""
-    words = [counted(need.cpus, "CPU")]
+    words = [count(need.cpus, "CPU")]
     if need.gpus:
-        words.insert(0, counted(need.gpus, f"{need.gpu_model} GPU".strip()))
+        words.insert(0, count(need.gpus, f"{need.gpu_model} GPU".strip()))
     if need.memory_mib:
         words.append(asked_gib(need.memory_mib))
     nodes = f" on each of {need.nodes:,} nodes" if need.nodes > 1 else ""
@@ -45,9 +42,9 @@ def jobs_need(number: int, need: Need) -> str:
 
 
 def offers(shape: Shape) -> str:
-    words = [counted(shape.cpus, "CPU"), gib(shape.memory_mib)]
+    words = [count(shape.cpus, "CPU"), gib(shape.memory_mib)]
     if shape.gpus:
-        words.insert(0, counted(shape.gpus, f"{shape.gpu_model} GPU"))
+        words.insert(0, count(shape.gpus, f"{shape.gpu_model} GPU"))
     return listed(words)
 
 
@@ -60,9 +57,9 @@ def starting(workers: dict[str, int]) -> str:
 def too_small(shape: Shape, need: Need) -> str:
     """`general-small: a job needs 12 CPUs, it offers 7`."""
     if need.cpus > shape.cpus:
-        return f"{shape.name}: a job needs {counted(need.cpus, 'CPU')}, it offers {shape.cpus}"
+        return f"{shape.name}: a job needs {count(need.cpus, 'CPU')}, it offers {shape.cpus}"
     if need.gpus > shape.gpus:
-        return f"{shape.name}: a job needs {counted(need.gpus, 'GPU')}, it offers {shape.gpus}"
+        return f"{shape.name}: a job needs {count(need.gpus, 'GPU')}, it offers {shape.gpus}"
     return (
         f"{shape.name}: a job needs {asked_gib(need.memory_mib)}, it offers {gib(shape.memory_mib)}"
     )
@@ -85,11 +82,11 @@ def grown(number: int, biggest: Need) -> str:
 
 
 def minimum(number: int) -> str:
-    return f"{counted(number, 'worker')} of it {'is' if number == 1 else 'are'} always kept"
+    return f"{count(number, 'worker')} of it {'is' if number == 1 else 'are'} always kept"
 
 
 def shrunk(number: int) -> str:
-    return f"{counted(number, 'worker')} had nothing to do and {'has' if number == 1 else 'have'} been drained"
+    return f"{count(number, 'worker')} had nothing to do and {'has' if number == 1 else 'have'} been drained"
 
 
 def never(number: int, need: Need, near: Shape | None, *, why: str) -> str:
@@ -98,7 +95,7 @@ def never(number: int, need: Need, near: Shape | None, *, why: str) -> str:
 
 
 def at_most_workers(number: int, need: Need, limit: int) -> str:
-    return f"{jobs_need(number, need)}; the cluster is at its limit of {counted(limit, 'worker')}"
+    return f"{jobs_need(number, need)}; the cluster is at its limit of {count(limit, 'worker')}"
 
 
 def at_most_spend(number: int, need: Need, limit: int, shape: Shape, price: int | None) -> str:

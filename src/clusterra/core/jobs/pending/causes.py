@@ -10,8 +10,9 @@ from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.limits import licences_of
 from clusterra.core.jobs.pending.places import for_nodes, kept_for_others
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import called, count, handle, listed, span, whose
+from clusterra.core.jobs.pending.words import called, handle, listed, whose
 from clusterra.core.seen import Seen
+from clusterra.core.words import count, span
 
 _ENDS_WELL = frozenset({"afterok", "aftercorr"})
 

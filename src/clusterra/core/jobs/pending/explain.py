@@ -18,9 +18,10 @@ from clusterra.core.jobs.pending.limit_names import named
 from clusterra.core.jobs.pending.limits import at_a_limit
 from clusterra.core.jobs.pending.places import for_nodes, required_gone, unknown_feature
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Why
-from clusterra.core.jobs.pending.words import count, needs, span, whose
+from clusterra.core.jobs.pending.words import needs, whose
 from clusterra.core.scaling.plan import Cause
 from clusterra.core.seen import Seen, Unseen
+from clusterra.core.words import count, span
 
 
 def explain(job: Job, facts: Facts) -> Why:

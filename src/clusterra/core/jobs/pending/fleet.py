@@ -7,10 +7,11 @@ from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts, Planning
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import count, handle, memory, needs, per_node, span, whose
+from clusterra.core.jobs.pending.words import handle, memory, needs, per_node, whose
 from clusterra.core.scaling.fleet import Phase
 from clusterra.core.scaling.plan import Cause, Wait
 from clusterra.core.seen import Seen
+from clusterra.core.words import count, span
 
 LATE = 3
 """Times as long as usual: from then on a worker is called late."""

@@ -8,9 +8,10 @@ from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.limit_names import Named, command
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import count, memory, minutes, whose
+from clusterra.core.jobs.pending.words import memory, minutes, whose
 from clusterra.core.limits import Holder, Limit, Limits, Measure, Per
 from clusterra.core.seen import Seen
+from clusterra.core.words import count
 
 _LIVE = {Measure.SUBMITTED: (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED)}
 _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)

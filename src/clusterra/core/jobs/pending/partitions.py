@@ -5,9 +5,10 @@ from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.places import for_nodes
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import count, handle, listed, minutes
+from clusterra.core.jobs.pending.words import handle, listed, minutes
 from clusterra.core.limits import PartitionRules
 from clusterra.core.seen import Seen
+from clusterra.core.words import count
 
 
 def by_partition(job: Job, facts: Facts, code: str) -> Answer:

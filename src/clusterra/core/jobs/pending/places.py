@@ -13,18 +13,10 @@ from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.hosts import expand
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
-from clusterra.core.jobs.pending.words import (
-    count,
-    listed,
-    memory,
-    minutes,
-    needs,
-    per_node,
-    span,
-    whose,
-)
+from clusterra.core.jobs.pending.words import listed, memory, minutes, needs, per_node, whose
 from clusterra.core.limits import Reservation
 from clusterra.core.seen import Seen
+from clusterra.core.words import count, span
 
 _FEATURE = re.compile(r"[A-Za-z_][\w.:/-]*")
 

@@ -1,17 +1,13 @@
 """Amounts as people read them, and jobs as far as somebody may know of them."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 
 from clusterra.core.access import Caller, sees
 from clusterra.core.jobs.job import Job
+from clusterra.core.words import count, span
 
 FEW = 3
 """So many things are named; of more, the rest is counted."""
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def memory(mib: int) -> str:
@@ -19,19 +15,6 @@ def memory(mib: int) -> str:
         return f"{mib} MiB"
     gib = mib / 1024
     return f"{gib:,.0f} GiB" if gib >= 100 or gib == int(gib) else f"{gib:.1f} GiB"
-
-
-def span(time: timedelta | float) -> str:
-    """Return `3 s`, `2m 04s`, `1h 05m`, `3d 04h`."""
-    seconds = time.total_seconds() if isinstance(time, timedelta) else time
-    minutes, s = divmod(max(0, round(seconds)), 60)
-    hours, m = divmod(minutes, 60)
-    days, h = divmod(hours, 24)
-    if days:
-        return f"{days}d {h:02}h"
-    if hours:
-        return f"{hours}h {m:02}m"
-    return f"{minutes}m {s:02}s" if minutes else f"{s} s"
 
 
 def minutes(number: int) -> str:
