@@ -182,9 +182,15 @@ class Site:
 
     def settled(self, id: int, kinds: tuple[str, ...]) -> WhyView:
         """Return the answer as soon as it is of such a kind; else what it is after a while."""
+        answers: list[WhyView] = []
+
+        def of_such_a_kind() -> bool:
+            answers.append(self.why(id))
+            return answers[-1].kind in kinds
+
         with suppress(pytest.fail.Exception):
-            eventually(f"job {id} waits for {kinds}", lambda: self.why(id).kind in kinds, 12)
-        return self.why(id)
+            eventually(f"job {id} waits for {kinds}", of_such_a_kind, 12)
+        return answers[-1]
 
 
 @pytest.fixture(scope="module")

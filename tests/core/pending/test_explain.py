@@ -26,6 +26,7 @@ from tests.core.pending.facts import (
     limits,
     planning,
     row,
+    rules,
     running,
     waiting,
 )
@@ -200,3 +201,14 @@ def test_a_fleet_with_room_leaves_the_answer_to_the_nodes() -> None:
 
     assert why.kind is Kind.NODE
     assert "disk broke" in why.summary
+
+
+@pytest.mark.parametrize(("most", "kind"), [(1, Kind.PARTITION), (2, Kind.MAX_WORKERS)])
+def test_a_rule_that_it_breaks_comes_before_workers_that_are_missing(most: int, kind: Kind) -> None:
+    """Slurm says PartitionConfig both of a rule that is broken and of nodes that are not there."""
+    full = planning(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=2))
+    job = waiting("PartitionConfig", nodes_wanted=2)
+
+    why = explain(job, facts(**rules(max_nodes=most), planning=full))
+
+    assert why.kind is kind

@@ -16,6 +16,7 @@ from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.fleet import awaited, by_the_plan
 from clusterra.core.jobs.pending.limit_names import named
 from clusterra.core.jobs.pending.limits import at_a_limit
+from clusterra.core.jobs.pending.partitions import by_partition
 from clusterra.core.jobs.pending.places import for_nodes, required_gone, unknown_feature
 from clusterra.core.jobs.pending.why import Answer, Kind, Link, Why
 from clusterra.core.jobs.pending.words import needs, whose
@@ -51,6 +52,11 @@ def code_of(job: Job) -> str:
 
 def answered(job: Job, facts: Facts) -> Answer:
     code = code_of(job)
+    if code == "PartitionConfig":
+        # What Slurm says at first of any rule that a job breaks: no worker would help there.
+        looked = by_partition(job, facts, code)
+        if looked.kind is Kind.PARTITION and looked.hopeless:
+            return looked
     if code in FOR_THE_FLEET:
         planned = by_the_plan(job, facts)
         if "for maintenance" in job.reason_said.lower():
