@@ -104,7 +104,7 @@ def test_a_terminal_is_asked(
     dry: list[bool],
 ) -> None:
     terminal.screen = Screen(live=True, colour=False)
-    monkeypatch.setattr("clusterra.cli.jobs.cancel.is_typed", lambda: True)
+    monkeypatch.setattr("clusterra.cli.agree.is_typed", lambda: True)
     cancelling = Cancelling(api, 41)
 
     result = terminal("jobs", "cancel", "--query", "align", typed=typed)

@@ -163,7 +163,7 @@ class TestRemoving:
         removed: bool,
     ) -> None:
         terminal.screen = Screen(live=True, colour=False)
-        monkeypatch.setattr("clusterra.cli.people.is_typed", lambda: True)
+        monkeypatch.setattr("clusterra.cli.agree.is_typed", lambda: True)
 
         told = terminal("people", "remove", "ben@lab.example", typed=typed).stdout
 
@@ -180,6 +180,12 @@ class TestLeaving:
         left = terminal("workspaces", "leave", "--yes")
 
         assert left.stdout == "You are no longer in The Lab; 2 jobs of yours go on.\n"
+
+    def test_nobody_leaves_without_meaning_to(self, terminal: Terminal, api: FakeApi) -> None:
+        refused = terminal("workspaces", "leave")
+
+        assert "You are still in it. To leave it, add --yes." in refused.stderr
+        assert [each for each in api.asked if each.method == "DELETE"] == []
 
 
 class TestWhichWorkspace:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from clusterra.cli.jobs.cancel import is_typed
+from clusterra.cli.agree import agreed
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
 from clusterra.cli.screen import Screen, say, tame
 from clusterra.cli.seen import age_words
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
-from clusterra.core.errors import Invalid, Refused
+from clusterra.core.errors import Invalid
 from clusterra.core.words import count
 from clusterra.wire.clusters import AddCluster, ClusterAdded, ClusterView
 
@@ -124,7 +124,8 @@ def remove_cluster(session: Session, *, wanted: str, yes: bool, as_json: bool) -
     """
     session.cluster = wanted
     cluster = session.cluster_id()
-    if not yes and not _agreed(session, cluster):
+    words = f"{tame(cluster)} would not be looked after any more, and its keys would end."
+    if not yes and not agreed(session, words, ask="Remove it?", nothing="Nothing was removed."):
         return
     gone = session.client.remove_cluster(cluster)
     if as_json:
@@ -192,21 +193,6 @@ def _added_words(added: ClusterAdded, slurm: str) -> list[str]:
             " cluster and add it again with --slurm and --jwt-key."
         )
     return lines
-
-
-def _agreed(session: Session, cluster: str) -> bool:
-    words = f"{tame(cluster)} would not be looked after any more, and its keys would end."
-    if not (session.screen.live and is_typed()):
-        raise Refused(words, hint="Nothing was removed. To remove it, add --yes.")
-    say(words)
-    try:
-        yes = click.confirm("Remove it?")
-    except click.Abort:
-        yes = False
-        say()
-    if not yes:
-        say("Nothing was removed.")
-    return yes
 
 
 def _row(cluster: ClusterView) -> list[str | Cell]:

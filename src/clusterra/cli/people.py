@@ -4,15 +4,14 @@ from datetime import timedelta
 
 import click
 
+from clusterra.cli.agree import agreed
 from clusterra.cli.amounts import moment
-from clusterra.cli.jobs.cancel import is_typed
 from clusterra.cli.moments import ago, day
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
 from clusterra.core.access import Role
-from clusterra.core.errors import Refused
 from clusterra.core.units import parse_duration
 from clusterra.core.words import count
 from clusterra.wire.people import Invite, Invited, PersonView, Removed, WorkspaceView
@@ -128,7 +127,8 @@ def remove(session: Session, *, email: str, yes: bool, as_json: bool) -> None:
     They can submit no more there; their tokens and sessions for it end. Their jobs go on.
     """
     workspace = session.the_workspace()
-    if not yes and not _agreed(session, email, workspace):
+    words = f"{tame(email)} would lose access to {_name(workspace)}, at once."
+    if not yes and not agreed(session, words, ask="Remove them?", nothing="Nobody was removed."):
         return
     removed = session.client.people.remove(workspace.id, email)
     if as_json:
@@ -197,21 +197,6 @@ def _removed_words(removed: Removed, workspace: WorkspaceView) -> list[str]:
             f"To end them: clusterra jobs cancel --query user:{tame(person.login)}"
         )
     return lines
-
-
-def _agreed(session: Session, email: str, workspace: WorkspaceView) -> bool:
-    words = f"{tame(email)} would lose access to {_name(workspace)}, at once."
-    if not (session.screen.live and is_typed()):
-        raise Refused(words, hint="Nobody was removed. To remove them, add --yes.")
-    say(words)
-    try:
-        yes = click.confirm("Remove them?")
-    except click.Abort:
-        yes = False
-        say()
-    if not yes:
-        say("Nobody was removed.")
-    return yes
 
 
 def _minutes(text: str) -> int:

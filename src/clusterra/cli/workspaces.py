@@ -2,6 +2,7 @@
 
 import click
 
+from clusterra.cli.agree import agreed
 from clusterra.cli.options import json_option, pass_session, server_options, workspace_option
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
@@ -82,8 +83,9 @@ def set_workspace(
 def leave_workspace(session: Session, *, yes: bool, as_json: bool) -> None:
     """Leave a workspace. Your jobs there go on; what let you in there ends."""
     workspace = session.the_workspace()
-    if not yes:
-        click.confirm(f"Leave {tame(workspace.name)}?", abort=True, err=True)
+    words = f"What lets you into {tame(workspace.name)} would end, at once."
+    if not yes and not agreed(session, words, ask="Leave it?", nothing="You are still in it."):
+        return
     left = session.client.people.leave(workspace.id)
     if as_json:
         session.say_answer()

@@ -1,16 +1,15 @@
 """`clusterra jobs cancel`: by id at once, by query after counting and asking."""
 
-import sys
-
 import click
 
+from clusterra.cli.agree import agreed
 from clusterra.cli.failures import pointed
 from clusterra.cli.jobs.acts import each_job
 from clusterra.cli.jobs.naming import complete
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
-from clusterra.core.errors import Invalid, Refused
+from clusterra.core.errors import Invalid
 from clusterra.core.words import count
 from clusterra.wire.jobs import CancelJobs, JobsCancelled
 
@@ -65,7 +64,9 @@ def _cancel_found(session: Session, query: str, *, yes: bool, dry_run: bool, as_
         else:
             say(_found_words(found, query))
         return
-    if not yes and not _agreed(session, found, query):
+    ask = "Cancel them?" if found.count > 1 else "Cancel it?"
+    words = f"{_found_words(found, query)}."
+    if not yes and not agreed(session, words, ask=ask, nothing="Nothing was cancelled."):
         return
     done = session.client.cancel_jobs(cluster, CancelJobs(query=query, dry_run=False))
     if as_json:
@@ -85,23 +86,3 @@ def _found_words(found: JobsCancelled, query: str) -> str:
     more = " …" if found.count > _NAMED else ""
     verb = "matches" if found.count == 1 else "match"
     return f"{count(found.count, 'live job')} {verb} `{query}`: {named}{more}"
-
-
-def _agreed(session: Session, found: JobsCancelled, query: str) -> bool:
-    words = _found_words(found, query)
-    if not (session.screen.live and is_typed()):
-        raise Refused(f"{words}.", hint="Nothing was cancelled. To cancel them, add --yes.")
-    say(words)
-    try:
-        yes = click.confirm("Cancel them?" if found.count > 1 else "Cancel it?")
-    except click.Abort:
-        yes = False
-        say()
-    if not yes:
-        say("Nothing was cancelled.")
-    return yes
-
-
-def is_typed() -> bool:
-    """Say whether a person can answer."""
-    return sys.stdin.isatty()
