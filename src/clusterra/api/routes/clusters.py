@@ -23,8 +23,7 @@ from clusterra.core.errors import Invalid, Unreachable
 from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.privacy import as_seen_by
 from clusterra.core.jobs.query import Op, Query, Term
-from clusterra.core.people.credentials import KeyUse
-from clusterra.core.quote import shown
+from clusterra.core.people.credentials import key_use
 from clusterra.core.seen import Seen
 from clusterra.wire.clusters import (
     AddCluster,
@@ -108,14 +107,7 @@ async def rotate_key(request: Request, cluster: str) -> Response:
     refused, and says which to revoke.
     """
     wanted = body.decode(await body.read(request) or b"{}", RotateKey)
-    try:
-        use = KeyUse(wanted.use.lower())
-    except ValueError:
-        raise Invalid(
-            f"A key cannot be for {shown(wanted.use)}.",
-            hint=f"Say one of: {', '.join(KeyUse)}.",
-            at="use",
-        ) from None
+    use = key_use(wanted.use)
     by = guest_of(request).doer(caller_of(request).role)
     secret, key, old = await plane_of(request).connect.rotate(cluster, use, by=by)
     made = KeyRotated(

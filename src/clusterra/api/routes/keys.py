@@ -8,9 +8,7 @@ from clusterra.api.admit import Guarded, caller_of, guest_of
 from clusterra.api.door import plane_of
 from clusterra.api.openapi import takes
 from clusterra.api.views import key_view
-from clusterra.core.errors import Invalid
-from clusterra.core.people.credentials import KeyUse
-from clusterra.core.quote import shown
+from clusterra.core.people.credentials import key_use
 from clusterra.wire.people import CreateKey, KeyMade, KeyPage, KeyView
 
 router = APIRouter(prefix="/v1/clusters/{cluster}/keys", tags=["clusters"], route_class=Guarded)
@@ -30,19 +28,11 @@ async def create_key(request: Request, cluster: str) -> Response:
     """Make a key. Two of a use live at once: bring the new one to every machine, then revoke the old."""
     plane = plane_of(request)
     wanted = body.decode(await body.read(request) or b"{}", CreateKey)
-    try:
-        use = KeyUse(wanted.use.lower())
-    except ValueError:
-        raise Invalid(
-            f"A key cannot be for {shown(wanted.use)}.",
-            hint=f"Say one of: {', '.join(KeyUse)}.",
-            at="use",
-        ) from None
     secret, key = await plane.people.keys.make(
         cluster,
         plane.site(cluster).workspace,
         name=wanted.name.strip()[:LONGEST_NAME],
-        use=use,
+        use=key_use(wanted.use),
         by=guest_of(request).doer(caller_of(request).role),
     )
     return body.json(KeyMade(key=secret, info=key_view(key)), 201)

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from clusterra.core.access import ALL_SCOPES, Scope
 from clusterra.core.change import Kind
+from clusterra.core.errors import Invalid
+from clusterra.core.quote import shown
 
 TOKEN_PREFIX = "clt_"  # noqa: S105 - how tokens begin, so that people and scanners know them
 KEY_PREFIX = "clk_"
@@ -115,6 +117,17 @@ class KeyUse(StrEnum):
 
     AGENT = "agent"
     """Runs the machines of a cluster, and says what they do."""
+
+
+def key_use(text: str) -> KeyUse:
+    try:
+        return KeyUse(text.lower())
+    except ValueError:
+        raise Invalid(
+            f"A key cannot be for {shown(text)}.",
+            hint=f"Say one of: {', '.join(KeyUse)}.",
+            at="use",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
