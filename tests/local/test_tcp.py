@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from clusterra.adapters.tcp import is_free
 from clusterra.core.errors import Refused
-from clusterra.local.tcp import PLANE, holder, is_free, settle
+from clusterra.local.tcp import PLANE, holder, settle
 
 pytestmark = pytest.mark.enable_socket
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import msgspec
 
+from clusterra.adapters.tcp import is_free
 from clusterra.core.errors import ClusterraError
 from clusterra.local.build import BUILD_AS_ROOT, NEEDED_MB, has_subuids
 from clusterra.local.rootfs import SUITES, cached
 from clusterra.local.running import running
 from clusterra.local.state import State, check_owner
 from clusterra.local.supervisor import namespaces
-from clusterra.local.tcp import DEFAULT, PLANE, holder, is_free
+from clusterra.local.tcp import DEFAULT, PLANE, holder
 
 _LIBRARIES = ("aiohttp", "fastapi", "jwt", "uvicorn", "structlog")
 _PROGRAMS = {

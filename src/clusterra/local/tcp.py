@@ -6,11 +6,11 @@ They are taken from below the range the kernel hands to outgoing connections
 """
 
 import random
-import socket
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clusterra.adapters.tcp import is_free
 from clusterra.core.errors import Refused
 
 PLANE = "control plane"
@@ -66,18 +66,6 @@ def free_port(but: Collection[int], *, near: int | None = None) -> int:
         if port not in but and is_free(port):
             return port
     raise Refused("No TCP port is free on this machine.", hint="See who listens: ss -ltnp")
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As the daemons do: a connection that is still fading away does not hold a port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            # slurmdbd listens on every address whatever it is told.
-            probe.bind(("0.0.0.0", port))
-        except OSError:
-            return False
-        return True
 
 
 def holder(port: int) -> str:

@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Collection
 
+from clusterra.adapters.tcp import is_free
 from clusterra.adapters.workers_local.place import Place
 from clusterra.core.errors import Invalid, Refused
 from clusterra.ports import WorkerShape
@@ -56,23 +57,12 @@ def command(place: Place, shape: WorkerShape, name: str, port: int, *, first: bo
 
 def free_port(first: int, taken: Collection[int]) -> int:
     for port in range(first, _LAST_PORT + 1):
-        if port not in taken and _is_free(port):
+        if port not in taken and is_free(port):
             return port
     raise Refused(
         f"No port from {first} up is free for another worker.",
         hint="Give the place a lower first_port.",
     )
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As slurmd does: a connection that is still fading away does not hold a port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("0.0.0.0", port))
-        except OSError:
-            return False
-        return True
 
 
 async def answers(port: int) -> bool:
