@@ -18,7 +18,7 @@ _ENDS_WELL = frozenset({"afterok", "aftercorr"})
 
 
 def held_by_user(job: Job, facts: Facts, code: str) -> Answer:
-    return _held(job, facts, code, otherwise=f"its owner, {job.user}")
+    return _held(job, facts, code, otherwise=f"its owner {job.user}")
 
 
 def held_by_admin(job: Job, facts: Facts, code: str) -> Answer:
