@@ -1,11 +1,20 @@
-"""Numbers and times as people read them."""
+"""Numbers, times and lists as people read them."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 
 def count(number: int, noun: str) -> str:
     """Return `1 job`, `4 jobs`, `12,400 jobs`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Iterable[str], *, most: int | None = None) -> str:
+    """Return `a`, `a and b`, `a, b, c and 4 more`; each name once."""
+    known = list(dict.fromkeys(names))
+    if most is not None and len(known) > most:
+        return f"{', '.join(known[:most])} and {len(known) - most:,} more"
+    return " and ".join([", ".join(known[:-1]), known[-1]] if len(known) > 1 else known)
 
 
 def span(time: timedelta | float) -> str:

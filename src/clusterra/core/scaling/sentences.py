@@ -6,7 +6,7 @@ from datetime import datetime
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.money import per_hour
 from clusterra.core.scaling.shapes import Family, Shape
-from clusterra.core.words import count
+from clusterra.core.words import count, listed
 
 
 def gib(mib: int) -> str:
@@ -17,10 +17,6 @@ def gib(mib: int) -> str:
 def asked_gib(mib: int) -> str:
     """As much as was asked for, upwards."""
     return f"{-(-mib // 1024):,} GiB" if mib >= 1024 else f"{mib} MiB"
-
-
-def listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def size(need: Need) -> str:
@@ -113,7 +109,7 @@ def at_most_spend(number: int, need: Need, limit: int, shape: Shape, price: int 
 
 def scarce(number: int, need: Need, names: Sequence[str], until: datetime) -> str:
     return (
-        f"{jobs_need(number, need)}; {listed(list(names))} did not come lately, "
+        f"{jobs_need(number, need)}; {listed(names)} did not come lately, "
         f"tried again at {until:%H:%M} UTC"
     )
 

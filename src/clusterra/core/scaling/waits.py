@@ -11,6 +11,7 @@ from clusterra.core.scaling.outcome import Cause, Wait
 from clusterra.core.scaling.packing import Packing, Want
 from clusterra.core.scaling.rooms import Standing
 from clusterra.core.scaling.serves import holds, nearest, right_kinds
+from clusterra.core.words import listed
 
 
 class Waits:
@@ -105,7 +106,7 @@ class Waits:
             return f"no shape satisfies the constraint {need.features!r}"
         allowed = self.chooser.policy.architectures
         if any(holds(need, shape) for shape in kinds):
-            return f"it would take another architecture than {sentences.listed(allowed)}"
+            return f"it would take another architecture than {listed(allowed)}"
         return "no shape can hold that"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from clusterra.core import words
 from clusterra.core.access import Caller, sees
 from clusterra.core.jobs.job import Job
 from clusterra.core.words import count, span
@@ -25,12 +26,8 @@ def minutes(number: int) -> str:
 
 
 def listed(names: Iterable[str], *, most: int = FEW) -> str:
-    """Return `a`, `a and b`, `a, b, c and 4 more`."""
-    known = list(dict.fromkeys(names))
-    shown, rest = known[:most], len(known) - most
-    if rest > 0:
-        return f"{', '.join(shown)} and {rest:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    """Return the first few; a sentence about one job has no room for more."""
+    return words.listed(names, most=most)
 
 
 def needs(job: Job) -> str:
