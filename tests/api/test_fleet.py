@@ -9,7 +9,6 @@ import pytest
 
 from clusterra.api.app import make_app
 from clusterra.control.people.doing import told
-from clusterra.control.planned import Planned
 from clusterra.core.access import Role
 from clusterra.core.change import Change, Record
 from clusterra.core.events.catalogue import FleetResized, FleetShortage
@@ -18,6 +17,7 @@ from clusterra.core.scaling.demand import Demand, Line, Need
 from clusterra.core.scaling.edge import EdgeReport
 from clusterra.core.scaling.fleet import FLEET, Fleet, Phase, Shortage, Worker
 from clusterra.core.scaling.plan import Cause, Plan, Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Family, Price, Shape
 from clusterra.core.seen import Seen

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from clusterra.control.explain import Explained, explain_job
-from clusterra.control.planned import Planned
 from clusterra.core.access import Caller, OthersJobs
 from clusterra.core.errors import NotFound
 from clusterra.core.jobs.forecast import FORECASTS, Forecasts
@@ -17,6 +16,7 @@ from clusterra.core.limits import Holder, Licence, Limits, Measure, Per
 from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.fleet import Fleet, Phase, Worker
 from clusterra.core.scaling.plan import Cause, Plan, Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.seen import Seen, Unseen
 from tests.core.pending.facts import LARGE, limit

@@ -8,11 +8,11 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from clusterra.control.planned import Planned
 from clusterra.control.site import Site
 from clusterra.core.scaling.decision import hourly
 from clusterra.core.scaling.fleet import Fleet, Phase, Worker
 from clusterra.core.scaling.plan import Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Seen

@@ -23,13 +23,14 @@ from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending.causes import dependency_ids
 from clusterra.core.jobs.pending.codes import ASKS_LICENCES, ASKS_RESERVATIONS, ASKS_RULES
 from clusterra.core.jobs.pending.explain import ahead_of, code_of, explain
-from clusterra.core.jobs.pending.facts import NOT_ASKED, Facts, Line, Planning, Row
+from clusterra.core.jobs.pending.facts import NOT_ASKED, Facts, Line, Row
 from clusterra.core.jobs.pending.limit_names import named
 from clusterra.core.jobs.pending.starts import start_times
 from clusterra.core.jobs.pending.why import Why
 from clusterra.core.jobs.privacy import shown_to
 from clusterra.core.jobs.query import Op, Query, Sort, Term
 from clusterra.core.limits import Limits, Measure
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.seen import Seen, Sight, Unseen
 from clusterra.ports import Clock, Store
 
@@ -140,7 +141,7 @@ class _Looking:
             ),
             licences=await self._sight(slurm.licences, wanted=code in ASKS_LICENCES),
             limits=await self._limits() if limit is not None else NOT_ASKED,
-            planning=self._planning(),
+            planned=self._planned(),
             line=await self._line(),
             live=live,
             more_live=more,
@@ -191,23 +192,8 @@ class _Looking:
             return Unseen(error.detail)
         return Seen(found, at)
 
-    def _planning(self) -> Sight[Planning]:
-        planned = self.site.planned
-        if not self.site.shapes:
-            return NOT_ASKED
-        if isinstance(planned, Unseen):
-            return planned
-        value = planned.value
-        return Seen(
-            Planning(
-                plan=value.plan,
-                fleet=value.fleet,
-                policy=value.policy,
-                shapes=value.shapes,
-                workers=value.workers,
-            ),
-            planned.at,
-        )
+    def _planned(self) -> Sight[Planned]:
+        return self.site.planned if self.site.shapes else NOT_ASKED
 
     async def _live(self, *, waiting_too: bool) -> tuple[Sequence[Job], bool]:
         cluster = self.site.cluster.id

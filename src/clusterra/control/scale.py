@@ -21,7 +21,6 @@ import structlog
 from clusterra.control.edge import Wanted
 from clusterra.control.lease import Tenure
 from clusterra.control.nodes import NodeWatch
-from clusterra.control.planned import Planned
 from clusterra.control.policy import load_policy
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Record
@@ -43,6 +42,7 @@ from clusterra.core.scaling.edge import EdgeReport
 from clusterra.core.scaling.fleet import FLEET, Fleet, Phase, Worker
 from clusterra.core.scaling.muster import OURS, busy, drained_by_us, muster
 from clusterra.core.scaling.plan import Cause, Plan, plan
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.seen import Seen, Sight, Unseen
 from clusterra.ports import Clock, Store

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from clusterra.control.edge import Edge
 from clusterra.control.link import Linked
-from clusterra.control.planned import NOT_PLANNED, Planned
 from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
+from clusterra.core.scaling.planned import NOT_PLANNED, Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Sight, Unseen

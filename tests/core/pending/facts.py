@@ -11,7 +11,7 @@ from typing import Any
 from clusterra.core.access import Caller
 from clusterra.core.clusters import Node
 from clusterra.core.jobs.job import Job, JobState
-from clusterra.core.jobs.pending.facts import Facts, Line, Planning, Row
+from clusterra.core.jobs.pending.facts import Facts, Line, Row
 from clusterra.core.jobs.pending.why import Kind
 from clusterra.core.limits import (
     Holder,
@@ -24,8 +24,10 @@ from clusterra.core.limits import (
     Reservation,
     Rule,
 )
+from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.fleet import Fleet, Phase, Shortage, Worker
 from clusterra.core.scaling.plan import Cause, Plan, Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Family, Price, Shape
 from clusterra.core.seen import Seen
@@ -86,14 +88,16 @@ def facts(**more: Any) -> Facts:
     return Facts(**(known | more))
 
 
-def planning(wait: Wait, **more: Any) -> Seen[Planning]:
+def planned(wait: Wait, **more: Any) -> Seen[Planned]:
     known: dict[str, Any] = {
+        "demand": Demand(),
+        "workers": (),
         "plan": Plan(desired={}, waits={ID: wait}),
         "fleet": Fleet(version=118),
         "policy": Policy(max_workers=4),
         "shapes": {each.name: each for each in (SMALL, LARGE)},
     }
-    return Seen(Planning(**(known | more)), NOW)
+    return Seen(Planned(**(known | more)), NOW)
 
 
 def row(
@@ -319,7 +323,7 @@ SITUATIONS = (
         Kind.MAX_WORKERS,
         ("limit of 4 workers", "general-large"),
         {
-            "planning": planning(
+            "planned": planned(
                 Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=2),
                 fleet=Fleet(version=118, desired={"general-large": 4}),
             )
@@ -332,7 +336,7 @@ SITUATIONS = (
         Kind.MAX_SPEND,
         ("$2.00", "$1.54", "$3.08"),
         {
-            "planning": planning(
+            "planned": planned(
                 Wait(cause=Cause.MAX_SPEND, shape="general-large", workers=1),
                 fleet=Fleet(version=118, desired={"general-large": 1}),
                 policy=Policy(max_usd_per_hour=2_000_000),
@@ -346,7 +350,7 @@ SITUATIONS = (
         Kind.PROVISIONING,
         ("2 general-large workers", "both are starting", "usually 3 s here"),
         {
-            "planning": planning(
+            "planned": planned(
                 Wait(cause=Cause.WARMING, shape="general-large", workers=2),
                 workers=_WARM,
                 fleet=Fleet(version=118, desired={"general-large": 2}),
@@ -364,7 +368,7 @@ SITUATIONS = (
         Kind.SHORTAGE,
         ("general-large did not come", "no machines left", "4m 00s"),
         {
-            "planning": planning(
+            "planned": planned(
                 Wait(cause=Cause.SHORTAGE, shape="general-large", workers=1),
                 fleet=Fleet(
                     version=118,
@@ -383,7 +387,7 @@ SITUATIONS = (
         waiting("ReqNodeNotAvail", cpus=200),
         Kind.NEVER,
         ("never start", "200 CPUs", "general-large", "31 CPUs"),
-        {"planning": planning(Wait(cause=Cause.NEVER, shape="general-large"))},
+        {"planned": planned(Wait(cause=Cause.NEVER, shape="general-large"))},
         "at most 31 CPUs",
     ),
     Situation(
@@ -392,7 +396,7 @@ SITUATIONS = (
         Kind.PROVISIONING,
         ("asked for 9m 00s ago", "late"),
         {
-            "planning": planning(
+            "planned": planned(
                 Wait(cause=Cause.WARMING, shape="general-large", workers=1), workers=_LATE
             ),
             "starts": {"general-large": (2.0, 3.0, 4.0)},

@@ -24,7 +24,7 @@ from tests.core.pending.facts import (
     facts,
     limit,
     limits,
-    planning,
+    planned,
     row,
     rules,
     running,
@@ -186,18 +186,18 @@ def test_a_node_too_small_is_not_called_busy() -> None:
 
 def test_maintenance_is_what_it_waits_for_though_more_workers_would_help_too() -> None:
     (reserved,) = [each for each in SITUATIONS if each.name == "others have reserved the nodes"]
-    full = planning(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=1))
+    full = planned(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=1))
 
-    why = explain(reserved.job, facts(**reserved.facts, planning=full))
+    why = explain(reserved.job, facts(**reserved.facts, planned=full))
 
     assert why.kind is Kind.RESERVATION
 
 
 def test_a_fleet_with_room_leaves_the_answer_to_the_nodes() -> None:
     drained = Seen((replace(NODE, flags=("DRAIN",), reason="disk broke"),), NOW)
-    room = planning(Wait(cause=Cause.ROOM, sentence="1 job has room"))
+    room = planned(Wait(cause=Cause.ROOM, sentence="1 job has room"))
 
-    why = explain(waiting("Resources"), facts(nodes=drained, planning=room))
+    why = explain(waiting("Resources"), facts(nodes=drained, planned=room))
 
     assert why.kind is Kind.NODE
     assert "disk broke" in why.summary
@@ -206,9 +206,9 @@ def test_a_fleet_with_room_leaves_the_answer_to_the_nodes() -> None:
 @pytest.mark.parametrize(("most", "kind"), [(1, Kind.PARTITION), (2, Kind.MAX_WORKERS)])
 def test_a_rule_that_it_breaks_comes_before_workers_that_are_missing(most: int, kind: Kind) -> None:
     """Slurm says PartitionConfig both of a rule that is broken and of nodes that are not there."""
-    full = planning(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=2))
+    full = planned(Wait(cause=Cause.MAX_WORKERS, shape="general-large", workers=2))
     job = waiting("PartitionConfig", nodes_wanted=2)
 
-    why = explain(job, facts(**rules(max_nodes=most), planning=full))
+    why = explain(job, facts(**rules(max_nodes=most), planned=full))
 
     assert why.kind is kind

@@ -116,7 +116,7 @@ def _unseen(facts: Facts) -> Iterable[str]:
         ("The limits of accounts and QOS", facts.limits),
         ("The reservations", facts.reservations),
         ("The licences", facts.licences),
-        ("The fleet's plan", facts.planning),
+        ("The fleet's plan", facts.planned),
     ):
         if isinstance(sight, Unseen) and sight.why:
             yield f"{what} could not be seen: {sight.why}"
@@ -181,9 +181,9 @@ def ahead_of(job: Job, facts: Facts) -> Ahead | None:
         runners = tuple(Runner.of(each, 1) for each in running.values())
         return replace(plain, race=Race(running=runners, need=need)) if runners else plain
     if answer.kind is Kind.PROVISIONING:
-        assert isinstance(facts.planning, Seen)
-        wait = facts.planning.value.plan.waits[job.id]
-        if wait.cause is Cause.WARMING and (asked := awaited(wait, facts.planning.value)):
+        assert isinstance(facts.planned, Seen)
+        wait = facts.planned.value.plan.waits[job.id]
+        if wait.cause is Cause.WARMING and (asked := awaited(wait, facts.planned.value)):
             return replace(plain, awaited=asked, shape=wait.shape)
     if answer.kind in (
         Kind.CAPACITY,

@@ -13,10 +13,7 @@ from clusterra.core.access import Caller
 from clusterra.core.clusters import Node
 from clusterra.core.jobs.job import Job
 from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
-from clusterra.core.scaling.fleet import Fleet, Worker
-from clusterra.core.scaling.plan import Plan
-from clusterra.core.scaling.policy import Policy
-from clusterra.core.scaling.shapes import Shape
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.seen import Sight, Unseen
 
 NOT_ASKED = Unseen("")
@@ -34,17 +31,6 @@ class Row:
     actor: str
     at: datetime
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planning:
-    """What was last decided about the fleet."""
-
-    plan: Plan
-    fleet: Fleet
-    policy: Policy
-    shapes: Mapping[str, Shape]
-    workers: Sequence[Worker] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +64,7 @@ class Facts:
     limits: Sight[Limits] = NOT_ASKED
     reservations: Sight[tuple[Reservation, ...]] = NOT_ASKED
     licences: Sight[tuple[Licence, ...]] = NOT_ASKED
-    planning: Sight[Planning] = NOT_ASKED
+    planned: Sight[Planned] = NOT_ASKED
     line: Line = field(default_factory=Line)
     live: Sequence[Job] = ()
     """Jobs that run, and where a limit counts them, those that wait."""

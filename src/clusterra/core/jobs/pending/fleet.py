@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from clusterra.core.jobs.forecast import quantile
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending import rows
-from clusterra.core.jobs.pending.facts import Facts, Planning
+from clusterra.core.jobs.pending.facts import Facts
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
 from clusterra.core.jobs.pending.words import handle, memory, needs, per_node, whose
 from clusterra.core.scaling.fleet import Phase
 from clusterra.core.scaling.plan import Cause, Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.seen import Seen
 from clusterra.core.words import count, span
 
@@ -21,61 +22,61 @@ LATE_AT_LEAST = timedelta(seconds=60)
 
 def by_the_plan(job: Job, facts: Facts) -> Answer | None:
     """Return what the last plan says of this job; None if it says nothing."""
-    if not isinstance(facts.planning, Seen):
+    if not isinstance(facts.planned, Seen):
         return None
-    planning = facts.planning.value
-    wait = planning.plan.waits.get(job.id)
+    planned = facts.planned.value
+    wait = planned.plan.waits.get(job.id)
     if wait is None:
         return None
     match wait.cause:
         case Cause.WARMING:
-            return _warming(job, facts, planning, wait)
+            return _warming(job, facts, planned, wait)
         case Cause.ROOM:
-            return _room(job, facts, planning, wait)
+            return _room(job, facts, planned, wait)
         case Cause.NEVER:
-            return _never(job, facts, planning, wait)
+            return _never(job, facts, planned, wait)
         case Cause.MAX_WORKERS:
-            return _max_workers(job, facts, planning, wait)
+            return _max_workers(job, facts, planned, wait)
         case Cause.MAX_SPEND:
-            return _max_spend(job, facts, planning, wait)
+            return _max_spend(job, facts, planned, wait)
         case Cause.SHORTAGE:
-            return _shortage(job, facts, planning, wait)
+            return _shortage(job, facts, planned, wait)
 
 
-def awaited(wait: Wait, planning: Planning) -> tuple[datetime, ...]:
+def awaited(wait: Wait, planned: Planned) -> tuple[datetime, ...]:
     """Return when the workers it waits for were asked for."""
     warming = sorted(
         worker.since
-        for worker in planning.workers
+        for worker in planned.workers
         if worker.shape == wait.shape and worker.phase is Phase.WARMING
     )
-    asked = warming or sorted(planning.fleet.asked.get(wait.shape, ()))
+    asked = warming or sorted(planned.fleet.asked.get(wait.shape, ()))
     return tuple(asked[: max(wait.workers, 1)])
 
 
-def _plan(planning: Planning, facts: Facts, wait: Wait) -> Evidence:
+def _plan(planned: Planned, facts: Facts, wait: Wait) -> Evidence:
     return rows.of_plan(
-        planning, facts, cause=wait.cause.value, shape=wait.shape or None, workers=wait.workers
+        planned, facts, cause=wait.cause.value, shape=wait.shape or None, workers=wait.workers
     )
 
 
-def _said(kind: Kind, planning: Planning, facts: Facts, wait: Wait, job: Job) -> Link:
+def _said(kind: Kind, planned: Planned, facts: Facts, wait: Wait, job: Job) -> Link:
     """Return the planner's own words, which are about all the jobs with the same needs."""
     words = wait.sentence or f"It needs {needs(job)}"
     return Link(
         kind=kind,
         claim=words.rstrip("."),
-        evidence=(_plan(planning, facts, wait), rows.of_job(job, facts)),
+        evidence=(_plan(planned, facts, wait), rows.of_job(job, facts)),
     )
 
 
-def _warming(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
+def _warming(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
     workers = max(wait.workers, 1)
-    asked = awaited(wait, planning)
+    asked = awaited(wait, planned)
     usual = facts.starts.get(wait.shape, ())
     verb = {1: "it is", 2: "both are"}.get(workers, "all are")
     summary = f"Waiting for {count(workers, f'{wait.shape} worker')}; {verb} starting"
-    links = [_said(Kind.PROVISIONING, planning, facts, wait, job), *_asked(facts, planning, wait)]
+    links = [_said(Kind.PROVISIONING, planned, facts, wait, job), *_asked(facts, planned, wait)]
     if usual:
         typical = quantile(sorted(usual), 0.5)
         summary += f", usually {span(typical)} here"
@@ -96,26 +97,26 @@ def _warming(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
                 kind=Kind.PROVISIONING,
                 claim=f"The oldest was asked for {span(since)} ago; "
                 "one that does not come is given up, and another shape is tried",
-                evidence=(_plan(planning, facts, wait),),
+                evidence=(_plan(planned, facts, wait),),
             )
         )
     return Answer(
         kind=Kind.PROVISIONING,
         summary=f"{summary}.",
         links=tuple(links),
-        sooner=_idle_instead(job, planning),
+        sooner=_idle_instead(job, planned),
         in_line=True,
     )
 
 
-def _asked(facts: Facts, planning: Planning, wait: Wait) -> list[Link]:
-    of_shape = [each for each in planning.workers if each.shape == wait.shape]
+def _asked(facts: Facts, planned: Planned, wait: Wait) -> list[Link]:
+    of_shape = [each for each in planned.workers if each.shape == wait.shape]
     up = sum(each.phase is Phase.READY for each in of_shape)
     coming = sum(each.phase is Phase.WARMING for each in of_shape)
     row = rows.newest(facts.fleet_rows, "fleet.resized", shape=wait.shape)
-    evidence: list[Evidence] = [_plan(planning, facts, wait)]
+    evidence: list[Evidence] = [_plan(planned, facts, wait)]
     claim = (
-        f"{planning.fleet.desired.get(wait.shape, 0)} {wait.shape} are wanted; "
+        f"{planned.fleet.desired.get(wait.shape, 0)} {wait.shape} are wanted; "
         f"{up} up, {coming} starting"
     )
     if row is not None:
@@ -141,13 +142,13 @@ def _usually(facts: Facts, wait: Wait, usual: tuple[float, ...], typical: float)
     )
 
 
-def _idle_instead(job: Job, planning: Planning) -> tuple[Sooner, ...]:
+def _idle_instead(job: Job, planned: Planned) -> tuple[Sooner, ...]:
     """Look for a worker that stands idle and would do, if the job asked for a little less."""
     nodes = max(job.nodes_wanted, 1)
     if nodes > 1 or job.gpus:
         return ()
     cpus, memory_mib = per_node(job.cpus, nodes), per_node(job.memory_mib, nodes)
-    idle = [w for w in planning.workers if w.phase is Phase.READY and not w.busy and w.cpus]
+    idle = [w for w in planned.workers if w.phase is Phase.READY and not w.busy and w.cpus]
     for worker in sorted(idle, key=lambda each: (-each.cpus, each.name)):
         fits_cpus, fits_memory = min(cpus, worker.cpus), min(memory_mib, worker.memory_mib)
         if worker.cpus * 2 < cpus or worker.memory_mib * 2 < memory_mib:
@@ -162,18 +163,18 @@ def _idle_instead(job: Job, planning: Planning) -> tuple[Sooner, ...]:
     return ()
 
 
-def _room(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
+def _room(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
     return Answer(
         kind=Kind.SCHEDULER,
         summary="There is room for it; Slurm starts it when it comes round to it.",
-        links=(_said(Kind.SCHEDULER, planning, facts, wait, job),),
+        links=(_said(Kind.SCHEDULER, planned, facts, wait, job),),
         in_line=True,
     )
 
 
-def _never(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
-    links = [_said(Kind.NEVER, planning, facts, wait, job)]
-    shape = planning.shapes.get(wait.shape)
+def _never(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
+    links = [_said(Kind.NEVER, planned, facts, wait, job)]
+    shape = planned.shapes.get(wait.shape)
     summary = f"It will never start as it is: no shape holds {needs(job)}"
     sooner: list[Sooner] = []
     if shape is not None:
@@ -187,7 +188,7 @@ def _never(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
                 claim=f"The nearest shape is {shape.name} with {offers}",
                 evidence=(
                     rows.of_plan(
-                        planning,
+                        planned,
                         facts,
                         shape=shape.name,
                         cpus=shape.cpus,
@@ -210,8 +211,8 @@ def _never(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
     )
 
 
-def _max_workers(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
-    most, there = planning.policy.max_workers, sum(planning.fleet.desired.values())
+def _max_workers(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
+    most, there = planned.policy.max_workers, sum(planned.fleet.desired.values())
     more = max(wait.workers, 1)
     busy = _busy(facts)
     users = whose(busy, facts.caller)
@@ -220,13 +221,13 @@ def _max_workers(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answ
         summary=f"The fleet is at its limit of {count(most, 'worker')}; "
         f"it needs {count(more, f'{wait.shape} worker' if wait.shape else 'worker')} more.",
         links=(
-            _said(Kind.MAX_WORKERS, planning, facts, wait, job),
+            _said(Kind.MAX_WORKERS, planned, facts, wait, job),
             Link(
                 kind=Kind.MAX_WORKERS,
                 claim=f"{there} of {most} workers are there or starting"
                 + (f", in use by {users}" if users else ""),
                 evidence=(
-                    rows.of_plan(planning, facts, max_workers=most, desired=there),
+                    rows.of_plan(planned, facts, max_workers=most, desired=there),
                     *rows.of_others(busy, facts),
                 ),
             ),
@@ -241,11 +242,11 @@ def _max_workers(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answ
     )
 
 
-def _max_spend(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
-    most = planning.policy.max_usd_per_hour or 0
-    shapes, buys = planning.shapes, planning.policy.purchase
+def _max_spend(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
+    most = planned.policy.max_usd_per_hour or 0
+    shapes, buys = planned.shapes, planned.policy.purchase
     prices = {name: shapes[name].usd_per_hour(buys) or 0 for name in shapes}
-    now = sum(prices.get(name, 0) * number for name, number in planning.fleet.desired.items())
+    now = sum(prices.get(name, 0) * number for name, number in planned.fleet.desired.items())
     each = prices.get(wait.shape, 0)
     wanted = now + each * max(wait.workers, 1)
     busy = _busy(facts)
@@ -254,14 +255,14 @@ def _max_spend(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer
         summary=f"The fleet may cost {_usd(most)} an hour and costs {_usd(now)}; "
         f"{count(max(wait.workers, 1), f'{wait.shape} worker')} more would make it {_usd(wanted)}.",
         links=(
-            _said(Kind.MAX_SPEND, planning, facts, wait, job),
+            _said(Kind.MAX_SPEND, planned, facts, wait, job),
             Link(
                 kind=Kind.MAX_SPEND,
                 claim=f"{_usd(now)} of {_usd(most)} an hour is in use; "
                 f"a {wait.shape} costs {_usd(each)}",
                 evidence=(
                     rows.of_plan(
-                        planning,
+                        planned,
                         facts,
                         max_usd_per_hour_micros=most,
                         usd_per_hour_micros=now,
@@ -281,10 +282,10 @@ def _max_spend(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer
     )
 
 
-def _shortage(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
-    short = planning.fleet.shortages.get(wait.shape)
+def _shortage(job: Job, facts: Facts, planned: Planned, wait: Wait) -> Answer:
+    short = planned.fleet.shortages.get(wait.shape)
     row = rows.newest(facts.fleet_rows, "fleet.shortage", shape=wait.shape)
-    links = [_said(Kind.SHORTAGE, planning, facts, wait, job)]
+    links = [_said(Kind.SHORTAGE, planned, facts, wait, job)]
     summary = f"{wait.shape or 'The workers it needs'} did not come"
     if short is not None:
         left = short.until - facts.now
@@ -292,7 +293,7 @@ def _shortage(job: Job, facts: Facts, planning: Planning, wait: Wait) -> Answer:
         summary += f"tried again in {span(left)}" if left > timedelta() else "tried again now"
         evidence: tuple[Evidence, ...] = (
             rows.of_plan(
-                planning,
+                planned,
                 facts,
                 shape=wait.shape,
                 why=short.why,

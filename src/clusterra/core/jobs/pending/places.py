@@ -70,8 +70,8 @@ def unknown_feature(job: Job, facts: Facts) -> Answer | None:
     if not job.features or not isinstance(facts.nodes, Seen):
         return None
     known = {feature for node in facts.nodes.value for feature in node.features}
-    if isinstance(facts.planning, Seen):
-        for shape in facts.planning.value.shapes.values():
+    if isinstance(facts.planned, Seen):
+        for shape in facts.planned.value.shapes.values():
             known |= shape.features
     missing = [word for word in _FEATURE.findall(job.features) if word not in known]
     if not missing or (len(missing) < len(_FEATURE.findall(job.features)) and "|" in job.features):

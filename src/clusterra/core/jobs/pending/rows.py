@@ -6,9 +6,10 @@ from datetime import datetime
 from clusterra.core.access import sees
 from clusterra.core.clusters import Node
 from clusterra.core.jobs.job import Job
-from clusterra.core.jobs.pending.facts import Facts, Planning, Row
+from clusterra.core.jobs.pending.facts import Facts, Row
 from clusterra.core.jobs.pending.why import Evidence, Scalar, Source
 from clusterra.core.limits import Licence, Limit, PartitionRules, Reservation
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.seen import Seen
 
 MOST = 5
@@ -139,9 +140,9 @@ def of_licence(found: Licence, facts: Facts) -> Evidence:
     )
 
 
-def of_plan(planning: Planning, facts: Facts, **says: Scalar) -> Evidence:
-    at = facts.planning.at if isinstance(facts.planning, Seen) else None
-    return Evidence(kind=Source.PLAN, id=str(planning.fleet.version), at=at, says=says)
+def of_plan(planned: Planned, facts: Facts, **says: Scalar) -> Evidence:
+    at = facts.planned.at if isinstance(facts.planned, Seen) else None
+    return Evidence(kind=Source.PLAN, id=str(planned.fleet.version), at=at, says=says)
 
 
 def of_event(row: Row, **says: Scalar) -> Evidence:

@@ -1,10 +1,10 @@
 """What a waiting job is said to wait for, as far as workers are concerned."""
 
-from clusterra.control.planned import Planned
 from clusterra.core.jobs.job import JobState
 from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.fleet import Fleet
 from clusterra.core.scaling.plan import Cause, Plan, Wait
+from clusterra.core.scaling.planned import Planned
 from clusterra.core.scaling.policy import Policy
 from tests.builders import a_job
 
