@@ -15,6 +15,7 @@ import pytest
 from clusterra.adapters.workers_local import LocalWorkers, read_place
 from clusterra.core.errors import Invalid, Refused
 from clusterra.core.scaling.edge import Failed
+from clusterra.local.tcp import WORKER_PORTS
 from clusterra.ports import WorkerShape
 from tests.agent.standin import StandIn
 
@@ -26,7 +27,7 @@ GPU = WorkerShape(name="gpu-l4-x2", arch="amd64", cpus=3, memory_mib=9, gpus=2, 
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Iterator[StandIn]:
-    made = StandIn(tmp_path / "place", first_port=random.randrange(20_000, 31_000))
+    made = StandIn(tmp_path / "place", first_port=random.choice(WORKER_PORTS))
     yield made
     made.end_all()
 

@@ -18,6 +18,7 @@ from clusterra.agent.beat import Happened, Heart
 from clusterra.agent.heartbeat import Self
 from clusterra.core.errors import ClusterraError, Unanswered
 from clusterra.edge.central import HttpCentral
+from clusterra.local.tcp import WORKER_PORTS
 from clusterra.ports import Workers
 from clusterra.wire.agent import Orders
 from tests.agent.central import KEY, FakeCentral, central, command
@@ -331,7 +332,7 @@ def test_a_shape_that_does_not_come_is_not_tried_without_a_rest() -> None:
 
 
 def test_an_order_that_cannot_be_followed_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
-    stand_in = StandIn(tmp_path / "place", first_port=random.randrange(20_000, 31_000))
+    stand_in = StandIn(tmp_path / "place", first_port=random.choice(WORKER_PORTS))
 
     async def story(edge: Edge) -> None:
         local = await LocalWorkers.opened(stand_in.place)

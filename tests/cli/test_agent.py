@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from clusterra.cli.main import cli
+from clusterra.local.tcp import WORKER_PORTS
 from tests.agent.central import KEY, FakeCentral, central, command
 from tests.agent.standin import StandIn
 
@@ -33,7 +34,7 @@ def agent(*words: str) -> tuple[int, str]:
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Iterator[StandIn]:
-    made = StandIn(tmp_path / "place", first_port=random.randrange(20_000, 31_000))
+    made = StandIn(tmp_path / "place", first_port=random.choice(WORKER_PORTS))
     made.let("answer")
     yield made
     made.end_all()

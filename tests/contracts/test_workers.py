@@ -23,6 +23,7 @@ from clusterra.adapters.workers_local import LocalWorkers, Place
 from clusterra.core.errors import Unreachable
 from clusterra.core.scaling.edge import EdgeWorker, Failed
 from clusterra.local.processes import children
+from clusterra.local.tcp import WORKER_PORTS
 from clusterra.ports import Workers, WorkerShape
 from tests.agent.standin import StandIn
 from tests.cluster import Running
@@ -88,7 +89,7 @@ class Processes:
     """Real processes of a program that stands in for slurmd."""
 
     def __init__(self, home: Path) -> None:
-        self.stand_in = StandIn(home, first_port=random.randrange(20_000, 31_000))
+        self.stand_in = StandIn(home, first_port=random.choice(WORKER_PORTS))
 
     async def open(self) -> Workers:
         return await LocalWorkers.opened(self.stand_in.place, stop_patience=5)
@@ -123,7 +124,7 @@ class RealSlurmd:
         root = rootfs(guard)
         self.place = Place(
             directory=home / "workers",
-            first_port=random.randrange(20_000, 31_000),
+            first_port=random.choice(WORKER_PORTS),
             # Its files, but our processes: they are ours to signal, and need a /proc they are in.
             launch=(
                 *("nsenter", f"--target={guard}", "--mount"),

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -156,24 +157,29 @@ def up(
         oidc=_oidc(**oidc),
         no_oidc=oidc["no_oidc"],
     )
-    ready = prepare(cluster, identity, wishes, environ=os.environ, teller=teller)
+    with ExitStack() as claims:
+        ready = prepare(cluster, identity, wishes, environ=os.environ, teller=teller, claims=claims)
 
-    def supervise(told: Teller) -> None:
-        Supervisor(
-            state=cluster, plan=ready.plan, running=ready.running, teller=told, lock=lock
-        ).run()
+        def supervise(told: Teller) -> None:
+            Supervisor(
+                state=cluster, plan=ready.plan, running=ready.running, teller=told, lock=lock
+            ).run()
 
-    if detach:
-        plain = Screen(live=False, colour=False)
-        here = leave_running(
-            supervise,
-            log=cluster.up_log,
-            log_teller=lambda: Telling(screen=plain, quiet_banner=True, stamp=utc_now),
-            teller=teller,
-        )
-        teller.up(here)
-    else:
-        supervise(teller)
+        if detach:
+            _leave_running(supervise, cluster, teller)
+        else:
+            supervise(teller)
+
+
+def _leave_running(supervise: Callable[[Teller], None], cluster: State, teller: Teller) -> None:
+    plain = Screen(live=False, colour=False)
+    here = leave_running(
+        supervise,
+        log=cluster.up_log,
+        log_teller=lambda: Telling(screen=plain, quiet_banner=True, stamp=utc_now),
+        teller=teller,
+    )
+    teller.up(here)
 
 
 @click.command()

@@ -16,9 +16,9 @@ from clusterra.local.opening import open_partition, settle
 from clusterra.local.plan import Daemon, Plan, Stage
 from clusterra.local.slurm_conf import Slurm
 from clusterra.local.state import SLURM_UID, SLURMREST_UID, State
-from clusterra.local.tcp import PLANE, Ports
+from clusterra.local.tcp import PLANE, SLURMD, Ports
 
-CTLD, DBD, RESTD, SLURMD = "slurmctld", "slurmdbd", "slurmrestd", "slurmd"
+CTLD, DBD, RESTD = "slurmctld", "slurmdbd", "slurmrestd"
 MARIADB, AGENT = "mariadbd", "agent"
 DATABASE_MADE = ".made"
 """A file in the database's directory, written last when the database was first made."""

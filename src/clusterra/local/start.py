@@ -8,6 +8,7 @@ import shutil
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from clusterra.local.daemons import (
     DATABASE_MADE,
     DBD,
     RESTD,
-    SLURMD,
     place,
     plan,
 )
@@ -42,7 +42,7 @@ from clusterra.local.state import (
     lay_out,
     write,
 )
-from clusterra.local.tcp import PLANE, Ports, settle
+from clusterra.local.tcp import PLANE, SLURMD, Ports, settle
 from clusterra.local.tell import Teller
 
 LAST_BREATH = 40
@@ -99,9 +99,18 @@ def take(state: State, teller: Teller) -> int | None:
 
 
 def prepare(
-    state: State, identity: Identity, wishes: Wishes, *, environ: Mapping[str, str], teller: Teller
+    state: State,
+    identity: Identity,
+    wishes: Wishes,
+    *,
+    environ: Mapping[str, str],
+    teller: Teller,
+    claims: ExitStack,
 ) -> Prepared:
-    """Make ready whatever the daemons will find when they start. The caller holds the lock."""
+    """Make ready whatever the daemons will find when they start. The caller holds the lock.
+
+    `claims` are on its ports, to be held for as long as it runs.
+    """
     rootfs, identity = _choose_rootfs(identity, wishes, environ, teller)
     identity = accept_slurm(state, identity, rootfs.slurm)
     identity = replace(
@@ -112,7 +121,7 @@ def prepare(
     lay_out(state)
     state.remember(identity)
     single = users.single_user()
-    ports = _ports(state, wishes, teller)
+    ports = _ports(state, wishes, teller, claims)
     fleet = local_fleet(wishes.workers)
     slurm = slurm_conf.Slurm(
         cluster=identity.id,
@@ -182,13 +191,13 @@ def _choose_rootfs(
     return rootfs, replace(identity, rootfs=chosen, suite="" if given else rootfs.suite)
 
 
-def _ports(state: State, wishes: Wishes, teller: Teller) -> Ports:
+def _ports(state: State, wishes: Wishes, teller: Teller, claims: ExitStack) -> Ports:
     try:
         remembered = msgspec.json.decode(state.ports.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.MsgspecError):
         remembered = {}
     names = (CTLD, DBD, RESTD, SLURMD, PLANE, AGENT)
-    ports = settle(names, remembered, asked=wishes.port)
+    ports = settle(names, remembered, asked=wishes.port, claims=claims)
     for sentence in ports.moved:
         teller.note(sentence)
     write(state.ports, msgspec.json.encode({**remembered, **ports.numbers}))

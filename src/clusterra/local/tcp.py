@@ -2,11 +2,15 @@
 
 Ports are chosen once and kept, so that an address someone wrote down stays true.
 They are taken from below the range the kernel hands to outgoing connections
-(32768 and up), where a port that was free a moment ago is free still.
+(32768 and up). Between choosing a port and listening there a second goes by: other
+clusters of this machine are kept from choosing it by a claim, and workers, which come
+and go at any time, have a range of their own.
 """
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,8 +18,13 @@ from clusterra.adapters.tcp import is_free
 from clusterra.core.errors import Refused
 
 PLANE = "control plane"
+SLURMD = "slurmd"
 DEFAULT = 8420
-_RANGE = range(20000, 32000)
+DAEMON_PORTS = range(20000, 26000)
+WORKER_PORTS = range(26000, 31000)
+"""Where the ports of a cluster's workers begin."""
+
+TRIES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,44 +37,64 @@ class Ports:
         return self.numbers[name]
 
 
-def settle(names: Iterable[str], remembered: Mapping[str, int], *, asked: int | None) -> Ports:
-    """Choose a port for every name; `asked` is what --port says of the control plane."""
+def settle(
+    names: Iterable[str], remembered: Mapping[str, int], *, asked: int | None, claims: ExitStack
+) -> Ports:
+    """Choose a port for every name; `asked` is what --port says of the control plane.
+
+    No other cluster chooses one of them for as long as `claims` are held.
+    """
     numbers: dict[str, int] = {}
     moved: list[str] = []
     for name in names:
         wanted = remembered.get(name)
         if name == PLANE:
-            wanted = _front(asked, wanted)
-        if wanted and wanted not in numbers.values() and is_free(wanted):
-            numbers[name] = wanted
-            continue
-        numbers[name] = free_port(
-            numbers.values(), near=DEFAULT if wanted and name == PLANE else None
-        )
-        if wanted:
-            moved.append(
-                f"port {wanted} of the {name} is taken{holder(wanted)}; using {numbers[name]}"
-            )
-    return Ports(numbers=numbers, moved=tuple(moved))
-
-
-def _front(asked: int | None, remembered: int | None) -> int | None:
-    if asked:
-        if not is_free(asked):
+            wanted = asked or wanted or (DEFAULT if asked is None else None)
+        claim = _claim(wanted) if wanted else None
+        if wanted and claim:
+            port = wanted
+        elif name == PLANE and asked:
             raise Refused(
                 f"Port {asked} is taken{holder(asked)}.",
                 hint="Name another with --port N, or take a free one with --port 0.",
             )
-        return asked
-    return remembered or (DEFAULT if asked is None else None)
+        else:
+            port, claim = _any_of(_candidates(name, wanted))
+            if wanted:
+                moved.append(f"port {wanted} of the {name} is taken{holder(wanted)}; using {port}")
+        numbers[name] = port
+        claims.enter_context(claim)
+    return Ports(numbers=numbers, moved=tuple(moved))
 
 
-def free_port(but: Collection[int], *, near: int | None = None) -> int:
-    candidates = range(near, near + 100) if near else random.sample(_RANGE, 200)
+def _candidates(name: str, wanted: int | None) -> Sequence[int]:
+    if name == PLANE and wanted:
+        return range(DEFAULT, DEFAULT + 100)
+    return random.sample(WORKER_PORTS if name == SLURMD else DAEMON_PORTS, TRIES)
+
+
+def _any_of(candidates: Iterable[int]) -> tuple[int, socket.socket]:
     for port in candidates:
-        if port not in but and is_free(port):
-            return port
+        if claim := _claim(port):
+            return port, claim
     raise Refused("No TCP port is free on this machine.", hint="See who listens: ss -ltnp")
+
+
+def _claim(port: int) -> socket.socket | None:
+    """Claim a port; None if another cluster has, or if somebody listens there already.
+
+    A claim is a name in the kernel. It ends with the processes that hold it, however they end.
+    """
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"\0clusterra port {port}")
+    except OSError:
+        claim.close()
+        return None
+    if is_free(port):
+        return claim
+    claim.close()
+    return None
 
 
 def holder(port: int) -> str:
@@ -88,12 +117,7 @@ def _listeners(port: int) -> Iterable[str]:
         except OSError:
             continue
         for line in lines:
-            (
-                _,
-                local,
-                _,
-                state,
-                *_,
-            ) = line.split()[:4]
+            fields = line.split()
+            local, state, inode = fields[1], fields[3], fields[9]
             if state == "0A" and int(local.rpartition(":")[2], 16) == port:
-                yield line.split()[9]
+                yield inode

@@ -41,7 +41,7 @@ def read_place(file: Path) -> Place:
     except msgspec.MsgspecError as error:
         raise Invalid(
             f"{file} does not describe a place for workers: {error}.",
-            hint='It is JSON such as {"directory": "/var/lib/workers", "first_port": 21000,'
+            hint='It is JSON such as {"directory": "/var/lib/workers", "first_port": 27000,'
             ' "launch": ["chroot", "/srv/slurm"], "env": {"PATH": "/usr/sbin:/usr/bin"}}.',
         ) from None
 
