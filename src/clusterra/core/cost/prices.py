@@ -63,9 +63,7 @@ class Rates:
 
     def of(self, node: Node) -> int:
         return (
-            self.cpu * node.cpus
-            + self.gib * node.memory_mib // MIB_PER_GIB
-            + self.gpu * node.gpus
+            self.cpu * node.cpus + self.gib * node.memory_mib // MIB_PER_GIB + self.gpu * node.gpus
         )
 
 
@@ -92,7 +90,9 @@ class Book:
 
     rates: Rates | None = None
 
-    def quote(self, node: Node, machine: Machine | None, shape: Shape | None, buys: Purchase) -> Quote | str:
+    def quote(
+        self, node: Node, machine: Machine | None, shape: Shape | None, buys: Purchase
+    ) -> Quote | str:
         """Return what this node costs, or why that is not known."""
         if self.rates is not None:
             return Quote(
