@@ -11,7 +11,7 @@ from importlib import resources
 from types import MappingProxyType
 
 from clusterra.core.errors import Invalid
-from clusterra.core.scaling.money import micros_of
+from clusterra.core.money import micros_of
 from clusterra.core.scaling.shapes import Price
 
 

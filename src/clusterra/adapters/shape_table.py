@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from clusterra.adapters.ec2_prices import prices
 from clusterra.core.errors import Invalid
-from clusterra.core.scaling.money import micros_of
+from clusterra.core.money import micros_of
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Family, Price, Purchase, Shape, offered, table
 from clusterra.settings import ScalingSettings, ShapeSettings

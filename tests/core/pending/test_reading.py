@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from clusterra.core.jobs.pending.hosts import expand
+from clusterra.core.hosts import expand
 from clusterra.core.jobs.pending.starts import start_times
 from tests.builders import NOON
 from tests.core.pending.facts import row

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from clusterra.cli.amounts import duration
 from clusterra.cli.table import Cell
-from clusterra.core.scaling.money import dollars
+from clusterra.core.money import dollars
 from clusterra.core.scaling.simulate import Outcome
 from clusterra.core.scaling.yard import Arrival
 from clusterra.core.words import count

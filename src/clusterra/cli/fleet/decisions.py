@@ -8,7 +8,7 @@ from clusterra.cli.amounts import moment
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, cut_end, say, tame
 from clusterra.cli.session import Session
-from clusterra.core.scaling.money import per_hour
+from clusterra.core.money import per_hour
 from clusterra.core.words import count
 from clusterra.wire.fleet import DecisionView, ResizeTold, ShortageTold
 

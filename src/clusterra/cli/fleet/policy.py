@@ -8,7 +8,7 @@ from clusterra.cli.amounts import duration
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
-from clusterra.core.scaling.money import dollars, micros_of
+from clusterra.core.money import dollars, micros_of
 from clusterra.core.words import count
 from clusterra.wire.fleet import EditPolicy, PolicyView
 

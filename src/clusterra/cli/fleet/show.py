@@ -11,7 +11,7 @@ from clusterra.cli.screen import Screen, cut_end, say, tame
 from clusterra.cli.seen import now_there
 from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
-from clusterra.core.scaling.money import per_hour
+from clusterra.core.money import per_hour
 from clusterra.core.words import count
 from clusterra.wire.fleet import AgentSeen, FleetView, ShapeFleet
 

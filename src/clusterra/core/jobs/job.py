@@ -98,6 +98,12 @@ class Job:
 
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    suspended_seconds: int = 0
+    """How long this run has been suspended in all, a suspension that goes on not counted."""
+
+    paused_at: datetime | None = None
+    """When this run was last suspended or resumed."""
+
     exit_code: int | None = None
     signal: int | None = None
     restarts: int = 0
@@ -114,6 +120,15 @@ class Job:
     """The submission through us that made it; empty for jobs submitted past us."""
 
     comment: str = ""
+
+    billed_micros: int = 0
+    """What of it is on the bill: its earlier runs, and this one once it has ended."""
+
+    billed_until: datetime | None = None
+    """Up to when it is. None while nothing is."""
+
+    why_unbilled: str = ""
+    """Why it is not known what some of it cost."""
 
     @property
     def key(self) -> tuple[int, int]:

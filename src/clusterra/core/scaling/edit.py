@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from clusterra.core.errors import Invalid
 from clusterra.core.quote import shown
-from clusterra.core.scaling.money import MICROS, dollars
+from clusterra.core.money import MICROS, dollars
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Purchase, Shape
 

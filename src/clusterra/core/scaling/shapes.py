@@ -50,6 +50,12 @@ class Price:
     on_demand: int | None = None
     spot: int | None = None
 
+    def of(self, purchase: Purchase) -> int | None:
+        """Return the price when bought so; a machine that is not sold as spot is bought on demand."""
+        if purchase is Purchase.SPOT and self.spot is not None:
+            return self.spot
+        return self.on_demand
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
@@ -84,9 +90,7 @@ class Shape:
 
     def usd_per_hour(self, purchase: Purchase) -> int | None:
         """Return its price in millionths of a dollar, where it is known."""
-        if purchase is Purchase.SPOT and self.price.spot is not None:
-            return self.price.spot
-        return self.price.on_demand
+        return self.price.of(purchase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

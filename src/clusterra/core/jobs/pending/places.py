@@ -11,7 +11,7 @@ from clusterra.core.events.nodes import Use, use
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts
-from clusterra.core.jobs.pending.hosts import expand
+from clusterra.core.hosts import expand
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
 from clusterra.core.jobs.pending.words import listed, memory, minutes, needs, per_node, whose
 from clusterra.core.limits import Reservation
