@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clusterra.adapters.envelope import spell
 from clusterra.api.app import describe
 from clusterra.api.catalogue import asyncapi, bundle
-from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.events.catalogue import CATALOGUE, ChargeFact, WasteFact
 from clusterra.core.events.derive import derive, ripe
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
@@ -39,6 +39,9 @@ METADATA = {
     *("email", "address", "agent", "how", "role", "workspace", "by_rule", "login", "uid"),
     *("left_live", "use", "scopes", "expires_at", "cluster"),
     *("used", "limit", "currency", "period"),
+    *("person", "estimate", "why_unknown", "basis", "estimated_micros", "charges", "seconds"),
+    *("cost_micros", "total_micros", "last", "cancels_at", "micros", "causes", "unknown_nodes"),
+    *("limit_micros", "mode", "usual_micros"),
     *("id", "lost", "since", "until"),
 }
 """What an event may hold. None of it is, or can come from, a script, an environment or output:
@@ -147,7 +150,10 @@ def test_whatever_is_derived_has_the_shape_its_schema_says() -> None:
         body = msgspec.json.decode(spelled(draft))
         assert [*wrong(body["data"], SCHEMAS[body["type"]])] == []
 
-    assert told == {type for type in CATALOGUE if type.startswith("job.")}
+    # What jobs cost is told beside what happens to them: see control/billing.
+    assert told == {
+        type for type in CATALOGUE if type.startswith("job.") and "cost" not in type.split(".")
+    }
 
 
 TEXT = st.text(max_size=20)
@@ -160,6 +166,21 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     int | None: st.none() | st.integers(0, 2**40),
     datetime | None: st.none() | MOMENTS,
     tuple[str, ...]: st.lists(TEXT, max_size=4).map(tuple),
+    tuple[ChargeFact, ...]: st.lists(
+        st.builds(
+            ChargeFact,
+            since=MOMENTS,
+            until=MOMENTS,
+            usd_per_hour_micros=st.none() | st.integers(0, 2**40),
+        ),
+        max_size=2,
+    ).map(tuple),
+    tuple[WasteFact, ...]: st.lists(
+        st.builds(
+            WasteFact, cause=TEXT, micros=st.integers(0, 2**40), node_seconds=st.integers(0, 2**40)
+        ),
+        max_size=2,
+    ).map(tuple),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node, Partition, SlurmInfo
+from clusterra.core.cost.books import PaidRun, RunQuery, Spending, Spent
 from clusterra.core.errors import ClusterraError
 from clusterra.core.events.chain import Head
 from clusterra.core.events.event import Event, EventQuery
@@ -19,6 +20,7 @@ from clusterra.core.jobs.query import Page, Query
 from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
 from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
 from clusterra.core.scaling.edge import EdgeWorker, Failed
+from clusterra.core.scaling.shapes import Price
 
 T = TypeVar("T")
 
@@ -45,8 +47,9 @@ class Store(Protocol):
 
         Raises Conflict, and applies nothing, if any record has moved on from
         the version it was read at. Sequence numbers have no gaps, and an event
-        whose id the ledger has is not written again. When this returns, the
-        change survives the death of the process and the machine.
+        whose id the ledger has is not written again. What an event adds to the
+        books is added with it: once, and not for an event that is left out. When
+        this returns, the change survives the death of the process and the machine.
         """
         ...
 
@@ -111,6 +114,18 @@ class Store(Protocol):
         """Count the jobs by state."""
         ...
 
+    async def spent(self, query: Spending) -> Sequence[Spent]:
+        """Return what is in the books, summed up; by key. Quick, however many jobs it was."""
+        ...
+
+    async def paid_runs(self, query: RunQuery) -> Sequence[PaidRun]:
+        """Return the runs in the books that were going on in a period, the most expensive first.
+
+        Each whole, and not only what falls into the period. Of runs that cost the same, the
+        one that ended last comes first.
+        """
+        ...
+
 
 class Slurm(Protocol):
     """One cluster's scheduler, as seen by the service and as told by a person.
@@ -136,6 +151,14 @@ class Slurm(Protocol):
 
     async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
         """Return what accounting has of these jobs, newest submission of each id."""
+        ...
+
+    async def earlier_runs(self, id: int) -> Sequence[Job]:
+        """Return what accounting has of the runs of a job that ended because it was queued again.
+
+        By restart count. Each has its own start, end, nodes and resources. `state` says that it
+        waits, as the job did then. Empty where accounting knows of none.
+        """
         ...
 
     def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
@@ -176,6 +199,13 @@ class Slurm(Protocol):
     async def edit(self, id: int, edit: JobEdit, *, user: str | None) -> None: ...
 
     async def requeue(self, id: int, *, user: str | None) -> None: ...
+
+    async def stamp(self, job: Job, text: str) -> bool:
+        """Write into a job's `admin_comment`, which sacct and scontrol show; replaces what is there.
+
+        Says whether that was done: a Slurm before 25.11 takes nothing about a job that has ended.
+        """
+        ...
 
     async def drain(self, nodes: Collection[str], reason: str) -> None:
         """Let no new job start there. What runs there goes on. Done again, they stay drained.
@@ -219,6 +249,19 @@ class WorkerShape:
     gpu_model: str = ""
     features: tuple[str, ...] = ()
     on_demand: bool = False
+
+
+class PriceList(Protocol):
+    """What a cloud charges for machines, asked with the account's own credentials."""
+
+    async def prices(self, region: str, types: Collection[str]) -> Mapping[str, Price]:
+        """Return the price of each of these that is sold there; the others are left out.
+
+        Raises Unreachable if it cannot be asked, and Refused if the credentials do not allow it.
+        """
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Workers(Protocol):

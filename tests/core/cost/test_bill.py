@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterra.core.cost.bill import Charge, Stretch, accrued, between, bill, share_of, stretches
+from clusterra.core.cost.bill import Stretch, bill, share_of, stretches
+from clusterra.core.cost.charges import Charge, accrued, between
 from clusterra.core.cost.prices import Quote, Source
 from clusterra.core.cost.stints import Stint
 from clusterra.core.jobs.job import JobState
@@ -132,7 +134,7 @@ def test_periods_that_meet_add_up_to_the_millionth(
     made = laid_out(parts)
     bounds = [after(-1), *map(after, sorted(cuts)), after(10**6)]
 
-    pieces = [between(made, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [between(made, a, b) for a, b in pairwise(bounds)]
 
     assert sum(pieces) == accrued(made)
     assert all(piece >= 0 for piece in pieces)

@@ -20,8 +20,8 @@ from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.table import Column, table
 from clusterra.core.errors import Invalid
-from clusterra.core.scaling.edit import PolicyEdit, edited
 from clusterra.core.money import micros_of
+from clusterra.core.scaling.edit import PolicyEdit, edited
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Purchase, Shape
 from clusterra.core.scaling.shapes import table as shape_table

@@ -1,12 +1,8 @@
-"""What a job costs: whole millionths of a dollar, the same whoever adds them up.
+"""What a job costs: its share of the machines it had, for as long as it had them.
 
 A job pays for what it kept others from using. On each of its nodes that is the largest of
 its shares of the CPUs, the memory and the GPUs; its rate is the sum of those shares of the
-nodes' prices. A charge is a time in which that rate stayed the same.
-
-What has come together by a moment is rounded down once, from the beginning. What came
-together between two moments is the difference: so hours add up to days and days to the
-job, to the millionth.
+nodes' prices. When a price or a node changes, one charge ends and the next begins.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from clusterra.core.cost.charges import Charge, accrued
 from clusterra.core.cost.stints import Stint, Stints, at
 from clusterra.core.hosts import expand
 from clusterra.core.jobs.job import Job, JobState
-
-HOUR = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +31,14 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    since: datetime
-    until: datetime
-    usd_per_hour: int
-    """In millionths of a dollar."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     charges: tuple[Charge, ...] = ()
     why_unknown: str = ""
-    """Why it is not known what it costs; then there are no charges."""
+    """Why it is not known what it costs. One price that is missing is enough: a part of a cost
+    would be taken for the whole."""
+
+    estimate: bool = False
+    """Nobody pays some of it: see `Quote`."""
 
     @property
     def micros(self) -> int | None:
@@ -55,7 +46,7 @@ class Bill:
 
     @property
     def seconds(self) -> int:
-        return sum(_seconds(each.since, each.until) for each in self.charges)
+        return sum(each.seconds for each in self.charges)
 
     @property
     def usd_per_hour(self) -> int | None:
@@ -65,36 +56,24 @@ class Bill:
         return self.charges[-1].usd_per_hour if self.charges else 0
 
 
-def accrued(charges: Iterable[Charge], until: datetime | None = None) -> int:
-    """Return what has come together by a moment, or in all."""
-    owed = 0
-    for each in charges:
-        end = each.until if until is None else min(each.until, until)
-        if end > each.since:
-            owed += each.usd_per_hour * _seconds(each.since, end)
-    return owed // HOUR
-
-
-def between(charges: Sequence[Charge], since: datetime, until: datetime) -> int:
-    """Return what came together in a period; periods that meet add up exactly."""
-    return accrued(charges, until) - accrued(charges, since)
-
-
 def bill(stretches: Iterable[Stretch], nodes: Mapping[str, Stints]) -> Bill:
     """Price what a job had, piece by piece, by the history of its nodes."""
     charges: list[Charge] = []
+    why, estimate = "", False
     for stretch in stretches:
         known = [nodes.get(name, ()) for name in stretch.nodes]
         for since, until in pairwise(_bounds(stretch, known)):
-            rate = 0
+            rate: int | None = 0
             for name, stints in zip(stretch.nodes, known, strict=True):
                 stint = at(stints, since)
                 if stint is None or stint.quote is None:
-                    why = stint.why_not if stint else f"Nothing is known about the node {name}"
-                    return Bill(why_unknown=why)
-                rate += share_of(stint.quote.usd_per_hour, stretch, stint)
+                    why = why or (stint.why_not if stint else _never_seen(name))
+                    rate = None
+                    break
+                rate = (rate or 0) + share_of(stint.quote.usd_per_hour, stretch, stint)
+                estimate |= stint.quote.estimate
             charges.append(Charge(since=since, until=until, usd_per_hour=rate))
-    return Bill(charges=tuple(_joined(charges)))
+    return Bill(charges=tuple(_joined(charges)), why_unknown=why, estimate=estimate)
 
 
 def share_of(price: int, stretch: Stretch, stint: Stint) -> int:
@@ -142,6 +121,10 @@ def stretches(job: Job, now: datetime) -> Sequence[Stretch]:
     ]
 
 
+def _never_seen(node: str) -> str:
+    return f"The node {node} came and went while nobody looked, so its price is not known."
+
+
 def _bounds(stretch: Stretch, known: Iterable[Stints]) -> list[datetime]:
     """Return the moments at which its rate may change, from its beginning to its end."""
     inside = {
@@ -165,7 +148,3 @@ def _joined(charges: Iterable[Charge]) -> Iterable[Charge]:
         last = each
     if last:
         yield last
-
-
-def _seconds(since: datetime, until: datetime) -> int:
-    return int((until - since).total_seconds())

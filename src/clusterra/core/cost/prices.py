@@ -107,7 +107,7 @@ class Book:
             return self._stood_for(shape, buys)
         return (
             f"It is not known what kind of machine {node.name} is; an admin can say what a CPU, "
-            "a GiB and a GPU cost here"
+            "a GiB and a GPU cost here."
         )
 
     def _bought(self, machine: Machine) -> Quote | str:
@@ -126,12 +126,12 @@ class Book:
             amount = None if price is None else price.of(buys)
             if amount is not None and at is not None:
                 return Quote(usd_per_hour=amount, source=source, at=at, basis=basis)
-        return f"No price is known for {basis}"
+        return f"No price is known for {basis}."
 
     def _stood_for(self, shape: Shape, buys: Purchase) -> Quote | str:
         amount = shape.usd_per_hour(buys)
         if amount is None:
-            return f"No price is known for the shape {shape.name}"
+            return f"No price is known for the shape {shape.name}."
         kind = shape.types[0] if shape.types else shape.name
         return Quote(
             usd_per_hour=amount,

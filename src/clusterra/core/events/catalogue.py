@@ -170,6 +170,82 @@ class JobTimeLimitNear(JobFact):
     ends_at: datetime | None = None
 
 
+# --- what jobs cost: all amounts in whole millionths of a dollar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeFact:
+    """A time in which a job, or waste, cost the same per hour."""
+
+    since: datetime
+    until: datetime
+    usd_per_hour_micros: int | None
+    """None where a price was not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCostFact(JobFact):
+    person: str = ""
+    """Who pays: an e-mail, or the Linux user of somebody who is no person here."""
+
+    usd_per_hour_micros: int | None = None
+    """What it costs per hour; None if a price is not known. With the final cost, the last rate."""
+
+    estimate: bool = False
+    """Nobody pays it: the price is that of the machine its worker stands for."""
+
+    why_unknown: str = ""
+    """Why it is not known what it costs; empty if it is."""
+
+
+@event("job.cost.estimated")
+class JobCostEstimated(JobCostFact):
+    """A job began to run: what it costs per hour, and in all if it takes all its time."""
+
+    basis: tuple[str, ...] = ()
+    """What was priced, and who said so: `m6i.xlarge on-demand: $0.19/h (table)`."""
+
+    time_limit_minutes: int | None = None
+    estimated_micros: int | None = None
+    """Up to its time limit; None if it has none, or no price is known."""
+
+
+@event("job.cost.finalized")
+class JobCostFinalized(JobCostFact):
+    """What a run of a job cost, or the part of it before its nodes changed. Never corrected."""
+
+    charges: tuple[ChargeFact, ...] = ()
+    seconds: int = 0
+    """How long it had its nodes, suspensions left out."""
+
+    cost_micros: int | None = None
+    """What these charges come to; None if it is not known."""
+
+    total_micros: int | None = None
+    """What the whole job has cost by then, earlier runs included."""
+
+    cpus: int = 0
+    gpus: int = 0
+    last: bool = True
+    """False if the job goes on: it was queued again, or runs on with other nodes."""
+
+
+@event("job.cost.over_estimate")
+class JobCostOverEstimate(JobCostFact):
+    """A running job has cost more than was estimated when it began."""
+
+    estimated_micros: int = 0
+    cost_micros: int = 0
+
+
+@event("job.cost.over_quota")
+class JobCostOverQuota(JobCostFact):
+    """A running job will be cancelled, because whoever pays for it is over their quota."""
+
+    cancels_at: datetime
+    why: str
+
+
 # --- nodes
 
 
@@ -291,6 +367,41 @@ class FleetShortage(Fact):
     """How many times in a row."""
 
     until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasteFact:
+    cause: str
+    """`warming`, `idle`, `unused`, `leaving` or `closed`."""
+
+    micros: int
+    node_seconds: int
+    """Seconds of whole machines; of `unused`, of machines that were in use."""
+
+
+@event("fleet.cost.wasted")
+class FleetCostWasted(Fact):
+    """What machines cost in an hour, or a part of one, without working. The workspace pays it."""
+
+    since: datetime
+    until: datetime
+    micros: int
+    """In all, in millionths of a dollar."""
+
+    causes: tuple[WasteFact, ...] = ()
+    unknown_nodes: tuple[str, ...] = ()
+    """Machines whose price is not known; they are in no amount."""
+
+
+@event("fleet.cost.waste_high")
+class FleetCostWasteHigh(Fact):
+    """More than an admin wants was paid in a day for machines that did nothing."""
+
+    period: str
+    """The day."""
+
+    micros: int
+    limit_micros: int
 
 
 # --- clusters
@@ -425,20 +536,46 @@ class UserAccessRevoked(AccessFact):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaFact(Fact):
     user: str
+    """Whose: an e-mail; empty if it is the whole workspace's."""
+
     used: str
     limit: str
+    """In dollars: `41.20`."""
+
     currency: str
     period: str
+    """`2026-11`, `2026-11-16`."""
+
+    workspace: str = ""
+    mode: str = ""
+    """What follows: `observe`, `warn`, `block` or `block_and_kill`."""
 
 
 @event("user.quota.high")
 class UserQuotaHigh(QuotaFact):
-    """A person has spent most of what they may."""
+    """A person, or a workspace, has spent four fifths of what they may."""
 
 
 @event("user.quota.exceeded")
 class UserQuotaExceeded(QuotaFact):
-    """A person has spent more than they may."""
+    """A person, or a workspace, has spent all that they may."""
+
+
+@event("user.cost.unusual")
+class UserCostUnusual(Fact):
+    """A person, or a workspace, spends three times as much today as on a usual day."""
+
+    user: str
+    """Whose: an e-mail; empty if it is the whole workspace."""
+
+    period: str
+    """The day."""
+
+    micros: int
+    usual_micros: int
+    """The middle of the days before, in millionths of a dollar."""
+
+    workspace: str = ""
 
 
 # --- what administrators do
@@ -551,9 +688,40 @@ class AdminWebhookDeleted(AdminFact):
     """A webhook was taken away."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminQuotaFact(AdminFact):
+    workspace: str = ""
+    email: str = ""
+    """Whose; empty if it is the whole workspace's."""
+
+    why: str = ""
+    """What the admin said for a reason."""
+
+
 @event("admin.quota.changed")
-class AdminQuotaChanged(AdminFact):
-    """A person's limit was set, changed or lifted."""
+class AdminQuotaChanged(AdminQuotaFact):
+    """A person's or a workspace's limit was set, changed or lifted."""
+
+    changed: tuple[str, ...] = ()
+    """Each as `month: $300.00 → $400.00`."""
+
+
+@event("admin.quota.raised")
+class AdminQuotaRaised(AdminQuotaFact):
+    """More was allowed for a while, on top of a limit; or that was ended."""
+
+    micros: int = 0
+    """How much; 0 ends it."""
+
+    until: datetime | None = None
+
+
+@event("admin.prices.changed")
+class AdminPricesChanged(AdminFact):
+    """What a cluster's machines are said to cost was changed."""
+
+    cluster: str = ""
+    changed: tuple[str, ...] = ()
 
 
 @event("admin.template.changed")

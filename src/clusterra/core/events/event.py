@@ -8,6 +8,7 @@ store's affair (`adapters/envelope.py`): those bytes are kept and never made aga
 from dataclasses import dataclass
 from datetime import datetime
 
+from clusterra.core.cost.books import Entry
 from clusterra.core.events.fact import Fact
 
 
@@ -30,6 +31,9 @@ class Draft:
 
     correlation: str = ""
     """What ties events of one undertaking together: a run, an array."""
+
+    entries: tuple[Entry, ...] = ()
+    """What it adds to the books, where it tells of money: with the event, and as often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ know would break for nothing. Every field is always there, so all are required.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -65,4 +65,11 @@ def _of(hint: Any) -> Schema:
         return one | {"type": [one["type"], "null"]}
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _of(get_args(hint)[0])}
+    if is_dataclass(hint):
+        parts = get_type_hints(hint)
+        return {
+            "type": "object",
+            "properties": {name: _of(part) for name, part in parts.items()},
+            "required": [*parts],
+        }
     return dict(_TYPES[hint])

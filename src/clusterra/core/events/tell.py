@@ -9,6 +9,7 @@ server's) is told by its type.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clusterra.core.money import dollars
 from clusterra.core.words import count, span
 
 Data = Mapping[str, Any]
@@ -114,6 +115,31 @@ def _near(data: Data, _by: str, _: Explain) -> str:
     return "comes near its time limit" + (f" of {span(minutes * 60)}" if minutes else "")
 
 
+def _costs(data: Data, _by: str, _: Explain) -> str:
+    if data.get("why_unknown"):
+        return f"costs an unknown amount: {data['why_unknown']}"
+    rate, total = data.get("usd_per_hour_micros") or 0, data.get("estimated_micros")
+    words = f"costs {dollars(rate)} per hour"
+    return words if total is None else f"{words}, {dollars(total)} if it takes all its time"
+
+
+def _cost(data: Data, _by: str, _: Explain) -> str:
+    if data.get("why_unknown"):
+        return f"cost an unknown amount: {data['why_unknown']}"
+    cost, total = data.get("cost_micros") or 0, data.get("total_micros")
+    words = f"cost {dollars(cost)}"
+    return words if total in (None, cost) else f"{words}, {dollars(total or 0)} with earlier runs"
+
+
+def _over_estimate(data: Data, _by: str, _: Explain) -> str:
+    cost, estimated = data.get("cost_micros") or 0, data.get("estimated_micros") or 0
+    return f"has cost {dollars(cost)}; {dollars(estimated)} was estimated"
+
+
+def _over_quota(data: Data, _by: str, _: Explain) -> str:
+    return _with(f"will be cancelled at {_clock(data.get('cancels_at'))}", data.get("why") or "")
+
+
 _JOBS: Mapping[str, Callable[[Data, str, Explain], str]] = {
     "job.submitted": _submitted,
     "job.pending": _pending,
@@ -133,6 +159,10 @@ _JOBS: Mapping[str, Callable[[Data, str, Explain], str]] = {
     "job.suspended": lambda _, by, __: f"{by} suspended it" if by else "was suspended",
     "job.resumed": lambda _, by, __: f"{by} resumed it" if by else "runs on",
     "job.time_limit_near": _near,
+    "job.cost.estimated": _costs,
+    "job.cost.finalized": _cost,
+    "job.cost.over_estimate": _over_estimate,
+    "job.cost.over_quota": _over_quota,
 }
 
 
@@ -150,11 +180,31 @@ def _registered(data: Data, _: str) -> str:
 def _quota(words: str) -> Callable[[Data, str], str]:
     def told(data: Data, _: str) -> str:
         return (
-            f"{data.get('user')} has {words}: {data.get('used')} of {data.get('limit')} "
+            f"{_whose(data)} has {words}: {data.get('used')} of {data.get('limit')} "
             f"{data.get('currency')} in {data.get('period')}"
         )
 
     return told
+
+
+def _whose(data: Data) -> str:
+    return data.get("user") or data.get("email") or f"the workspace {data.get('workspace')}"
+
+
+def _wasted(data: Data, _: str) -> str:
+    causes = (f"{dollars(each['micros'])} {each['cause']}" for each in data.get("causes") or ())
+    words = f"{dollars(data.get('micros') or 0)} went to machines without work"
+    return _with(words, ", ".join(causes))
+
+
+def _raised(data: Data, by: str) -> str:
+    who, whose = by or "the server", _whose(data)
+    if not data.get("micros"):
+        return f"{who} ended the raise of the quota of {whose}"
+    until = (data.get("until") or "")[:10]
+    return _with(
+        f"{who} gave {whose} {dollars(data['micros'])} more until {until}", data.get("why") or ""
+    )
 
 
 def _admin(what: str, done: str) -> Callable[[Data, str], str]:
@@ -238,6 +288,15 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     ),
     "user.access.granted": lambda data, by: _access(data, by, "was given the role"),
     "user.access.revoked": lambda data, by: _access(data, by, "lost the role"),
+    "fleet.cost.wasted": _wasted,
+    "fleet.cost.waste_high": lambda data, _: (
+        f"{dollars(data.get('micros') or 0)} went to machines without work on {data.get('period')}; "
+        f"the limit is {dollars(data.get('limit_micros') or 0)}"
+    ),
+    "user.cost.unusual": lambda data, _: (
+        f"{_whose(data)} spent {dollars(data.get('micros') or 0)} on {data.get('period')}; "
+        f"{dollars(data.get('usual_micros') or 0)} is usual"
+    ),
     "user.quota.high": _quota("spent most of the quota"),
     "user.quota.exceeded": _quota("spent more than the quota"),
     "admin.token.created": _admin("token", "made"),
@@ -258,7 +317,15 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.webhook.created": _admin("webhook", "made"),
     "admin.webhook.changed": _admin("webhook", "changed"),
     "admin.webhook.deleted": _admin("webhook", "took away"),
-    "admin.quota.changed": _admin("quota", "changed"),
+    "admin.quota.changed": lambda data, by: _with(
+        f"{by or 'the server'} changed the quota of {_whose(data)}",
+        ", ".join(data.get("changed") or ()),
+    ),
+    "admin.quota.raised": _raised,
+    "admin.prices.changed": lambda data, by: _with(
+        f"{by or 'the server'} changed the prices of {data.get('name') or data.get('id')}",
+        ", ".join(data.get("changed") or ()),
+    ),
     "admin.template.changed": _admin("template", "changed"),
     "collector.gap": lambda data, _: _with(
         f"{count(data.get('lost') or 0, 'message')} of hooks could not be kept",

@@ -104,6 +104,9 @@ class Job:
     paused_at: datetime | None = None
     """When this run was last suspended or resumed."""
 
+    resized_at: datetime | None = None
+    """When this run last got or lost nodes."""
+
     exit_code: int | None = None
     signal: int | None = None
     restarts: int = 0

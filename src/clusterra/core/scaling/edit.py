@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from clusterra.core.errors import Invalid
-from clusterra.core.quote import shown
 from clusterra.core.money import MICROS, dollars
+from clusterra.core.quote import shown
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Purchase, Shape
 

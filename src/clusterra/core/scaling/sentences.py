@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from clusterra.core.scaling.demand import Need
 from clusterra.core.money import per_hour
+from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.shapes import Family, Shape
 from clusterra.core.words import count, listed
 

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 
 from clusterra.core.clusters import Node
 from clusterra.core.events.nodes import Use, use
+from clusterra.core.hosts import expand
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending import rows
 from clusterra.core.jobs.pending.facts import Facts
-from clusterra.core.hosts import expand
 from clusterra.core.jobs.pending.why import Answer, Evidence, Kind, Link, Sooner
 from clusterra.core.jobs.pending.words import listed, memory, minutes, needs, per_node, whose
 from clusterra.core.limits import Reservation
