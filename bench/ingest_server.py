@@ -50,13 +50,14 @@ def plane_in(state: Path) -> Plane:
     clock = SystemClock()
     store = SqliteStore(state / "clusterra.db")
     logs = RemoteLogs()
+    slurm = MemorySlurm(clock)
     site = Site(
         cluster=Cluster(id=CLUSTER, name="lab", slurm_url="http://slurm"),
-        slurm=MemorySlurm(clock),
+        slurm=slurm,
         logins=RemoteLogins("/home/{user}"),
         logs=logs,
         user="ana",
-        recorder=make_recorder(CLUSTER, store=store, clock=clock, logs=logs),
+        recorder=make_recorder(CLUSTER, store=store, clock=clock, logs=logs, slurm=slurm),
         linked=Linked(cluster=CLUSTER, store=store, clock=clock),
         budget=Budget(1),
     )

@@ -3,7 +3,7 @@
 import getpass
 import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from clusterra.adapters import shape_table
+from clusterra.adapters import ec2_prices, shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.jwt_keys_local import LocalJwtKeys
@@ -30,19 +30,23 @@ from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
 from clusterra.control.follow import Hub
 from clusterra.control.link import Linked
+from clusterra.control.meter import Meter
 from clusterra.control.people.people import People
 from clusterra.control.plane import Plane
 from clusterra.control.record import Recorder
 from clusterra.control.site import Site
+from clusterra.control.waste import Wasting
 from clusterra.core.access import Role
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Registered
+from clusterra.core.cost.prices import Book
 from clusterra.core.errors import Invalid, Refused
 from clusterra.core.jobs.fit import Largest
 from clusterra.core.people.credentials import FileKey, KeyUse
 from clusterra.core.people.person import Workspace, ledger_of
 from clusterra.core.people.rules import Rules
 from clusterra.core.scaling.policy import Policy
+from clusterra.core.scaling.shapes import Shape
 from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Slurm, Store
 from clusterra.settings import ClusterSettings, ScalingSettings, Settings, WorkspaceSettings
 
@@ -256,20 +260,31 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
     embedded = each.embedded
     logs = LocalLogs(embedded.root, single_user=embedded.single_user) if embedded else RemoteLogs()
     user = each.user or getpass.getuser()
+    slurm = _slurm(each, settings, clock)
+    shapes = shape_table.shapes(each.scaling) if each.scaling else {}
+    recorder = make_recorder(
+        each.id,
+        store=store,
+        clock=clock,
+        logs=logs,
+        slurm=slurm,
+        shapes=shapes,
+        book=_book(each.scaling),
+    )
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),
-        slurm=_slurm(each, settings, clock),
+        slurm=slurm,
         logins=LocalLogins(embedded.root, single_user=user if embedded.single_user else "")
         if embedded
         else RemoteLogins(each.home),
         logs=logs,
         user=user,
-        recorder=make_recorder(each.id, store=store, clock=clock, logs=logs),
+        recorder=recorder,
         linked=Linked(cluster=each.id, store=store, clock=clock),
         budget=Budget(settings.slurm.max_calls_per_minute),
         account=each.account,
         slurm_key=_read_slurm_key(each.slurm_key),
-        shapes=shape_table.shapes(each.scaling) if each.scaling else {},
+        shapes=shapes,
         policy=shape_table.policy(each.scaling) if each.scaling else Policy(),
         begun_at=datetime.fromtimestamp(embedded.started_at, UTC)
         if embedded and embedded.started_at
@@ -278,6 +293,12 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         if embedded and embedded.largest_cpus and (each.scaling is None or each.scaling.only_these)
         else None,
     )
+
+
+def _book(scaling: ScalingSettings | None) -> Book:
+    """Return the prices that come with the program, where it is known which region's count."""
+    table = ec2_prices.prices(scaling.region) if scaling else {}
+    return Book(table=table, table_at=ec2_prices.AS_OF)
 
 
 def _jwt_keys(settings: Settings) -> LocalJwtKeys:
@@ -333,9 +354,35 @@ def _read_slurm_key(path: Path | None) -> bytes:
         ) from None
 
 
-def make_recorder(cluster: str, *, store: Store, clock: Clock, logs: Logs) -> Recorder:
-    acts = Acts(cluster=cluster, store=store, clock=clock)
-    return Recorder(cluster=cluster, store=store, clock=clock, acts=acts, logs=logs)
+def make_recorder(
+    cluster: str,
+    *,
+    store: Store,
+    clock: Clock,
+    logs: Logs,
+    slurm: Slurm,
+    shapes: Mapping[str, Shape] | None = None,
+    book: Book | None = None,
+) -> Recorder:
+    meter = Meter(
+        cluster=cluster,
+        store=store,
+        clock=clock,
+        book=book or Book(table_at=ec2_prices.AS_OF),
+        shapes=shapes or {},
+    )
+    recorder = Recorder(
+        cluster=cluster,
+        store=store,
+        clock=clock,
+        acts=Acts(cluster=cluster, store=store, clock=clock),
+        logs=logs,
+        meter=meter,
+        wasting=Wasting(meter=meter, store=store, clock=clock),
+        earlier_runs=slurm.earlier_runs,
+    )
+    meter.running = recorder.running
+    return recorder
 
 
 def _read_key(path: Path) -> bytes:

@@ -121,7 +121,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     db.close()
 
-    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 3"):
+    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 4"):
         SqliteStore(path)
 
 

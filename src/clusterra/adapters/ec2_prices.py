@@ -6,6 +6,7 @@ prices knows better.
 
 import csv
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -13,6 +14,9 @@ from types import MappingProxyType
 from clusterra.core.errors import Invalid
 from clusterra.core.money import micros_of
 from clusterra.core.scaling.shapes import Price
+
+AS_OF = datetime(2026, 8, 1, tzinfo=UTC)
+"""How old the table is."""
 
 
 def prices(region: str) -> Mapping[str, Price]:

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.envelope import owner_of, spell
+from clusterra.adapters.memory_books import MemoryBooks
 from clusterra.core.change import Change, Kind, Record
+from clusterra.core.cost.books import PaidRun, RunQuery, Spending, Spent
 from clusterra.core.errors import ClusterraError, Conflict
 from clusterra.core.events.chain import Growing, Head
 from clusterra.core.events.event import Draft, Event, EventQuery
@@ -41,12 +43,17 @@ class _Ledger:
     cut: Head = field(default_factory=Head)
     """Up to here it is sealed and gone."""
 
-    def append(self, cluster: str, drafts: Sequence[Draft], recorded_at: datetime) -> bool:
+    def append(
+        self, cluster: str, drafts: Sequence[Draft], recorded_at: datetime
+    ) -> Sequence[Draft]:
+        """Return those that it did not have."""
         growing = Growing(self.head)
+        taken: list[Draft] = []
         fresh: dict[str, Event] = {}
         for draft in drafts:
             if draft.id in self.ids or draft.id in fresh:
                 continue
+            taken.append(draft)
             seq = growing.size + 1
             body = spell(draft, cluster=cluster, seq=seq, recorded_at=recorded_at)
             fresh[draft.id] = Event(
@@ -64,7 +71,7 @@ class _Ledger:
         self.events += fresh.values()
         self.ids.update(fresh)
         self.head = growing.head()
-        return bool(fresh)
+        return taken
 
 
 class MemoryStore:
@@ -73,6 +80,7 @@ class MemoryStore:
         self._records: dict[tuple[str, str], Record[Any]] = {}
         self._jobs: defaultdict[str, dict[tuple[int, int], Job]] = defaultdict(dict)
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
+        self._books = MemoryBooks()
         self._watchers: list[Callable[[str, int], None]] = []
         self._held: dict[str, ClusterraError] = {}
 
@@ -93,14 +101,15 @@ class MemoryStore:
             if each.version != (await self.get(each.kind, each.id, None)).version:
                 raise Conflict(f"{each.kind.name} {each.id} was changed by somebody else.")
         ledger = self._ledgers[cluster]
-        grew = ledger.append(cluster, change.events, self._clock.now())
+        taken = ledger.append(cluster, change.events, self._clock.now())
+        self._books.add(cluster, [entry for draft in taken for entry in draft.entries])
         for put in change.puts:
             self._records[put.kind.name, put.id] = replace(put, version=put.version + 1)
         for drop in change.drops:
             self._records.pop((drop.kind.name, drop.id), None)
         for job in change.jobs:
             self._jobs[cluster][job.key] = job
-        if grew:
+        if taken:
             loop = asyncio.get_running_loop()
             for told in self._watchers:
                 loop.call_soon(told, cluster, ledger.head.size)
@@ -172,3 +181,9 @@ class MemoryStore:
 
     async def tally(self, cluster: str) -> Mapping[str, int]:
         return Counter(job.state.value for job in self._jobs[cluster].values())
+
+    async def spent(self, query: Spending) -> Sequence[Spent]:
+        return self._books.spent(query)
+
+    async def paid_runs(self, query: RunQuery) -> Sequence[PaidRun]:
+        return self._books.paid_runs(query)

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.adapters.slurmrest.signals import known_signal
+from clusterra.adapters.slurmrest.stamp import one_line
 from clusterra.core.clusters import Node, Partition, SlurmInfo
 from clusterra.core.errors import (
     Conflict,
@@ -47,6 +48,8 @@ class MemorySlurm:
         self._partitions = list(partitions)
         self._live: dict[int, Job] = {}
         self._past: dict[int, Job] = {}
+        self._earlier: dict[int, list[Job]] = {}
+        """The runs of a job that ended when it was queued again."""
         self._booted_at = clock.now()
         self.enrolled: set[tuple[str, str]] = set()
         self.reachable = True
@@ -57,6 +60,10 @@ class MemorySlurm:
         self.breaks_after: int | None = None
         """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
+        self.stamps: dict[int, str] = {}
+        """What was last written about each job."""
+        self.stamps_ended = True
+        """Take it also of a job that has ended, as a Slurm since 25.11 does."""
         self.rules: Sequence[PartitionRules] = ()
         self.reserved: Sequence[Reservation] = ()
         self.licensed: Sequence[Licence] = ()
@@ -72,9 +79,17 @@ class MemorySlurm:
         if state is not JobState.PENDING and job.started_at is None and not state.ended:
             facts |= {"started_at": now, "nodes": self._nodes[0].name}
         if state.ended:
-            facts |= {"ended_at": now, "exit_code": 0 if job.started_at else None}
+            facts |= {"ended_at": _end(job, now), "exit_code": 0 if job.started_at else None}
+        elif state is not job.state and JobState.SUSPENDED in (state, job.state):
+            facts |= {"paused_at": now, "suspended_seconds": _suspended(job, now)}
         self._live[id] = self._past[id] = replace(job, **{**facts, **changes})
         return self._live[id]
+
+    def resize(self, id: int, nodes: str, **changes: Any) -> Job:
+        """Give a running job other nodes, and what goes with them."""
+        resized = replace(self._live[id], nodes=nodes, resized_at=self._clock.now(), **changes)
+        self._live[id] = self._past[id] = resized
+        return resized
 
     def forget(self, id: int) -> None:
         """Drop an ended job, as slurmctld does after a while; accounting keeps it."""
@@ -115,13 +130,17 @@ class MemorySlurm:
 
     async def accounted(self, ids: Collection[int]) -> Sequence[Job]:
         self._ask("accounted")
-        return [job for job in self._past.values() if {job.id, job.array_id} & set(ids)]
+        return [_kept(job) for job in self._past.values() if {job.id, job.array_id} & set(ids)]
+
+    async def earlier_runs(self, id: int) -> Sequence[Job]:
+        self._ask("earlier_runs")
+        return list(self._earlier.get(id, ()))
 
     async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
         self._ask("history")
         for job in list(self._past.values()):
             if job.submitted_at <= until and (job.ended_at or until) >= since:
-                yield job
+                yield _kept(job)
 
     async def nodes(self) -> Sequence[Node]:
         self._ask("nodes")
@@ -199,17 +218,33 @@ class MemorySlurm:
         job = self._owned(id, user)
         if job.state is JobState.PENDING:
             raise Conflict(f"Job {id} is waiting already.", code="job-waiting")
+        now = self._clock.now()
+        waiting = replace(job, state=JobState.PENDING, exit_code=None, signal=None)
+        if job.started_at is not None:
+            run = replace(
+                _kept(waiting), flags=("REQUEUED",), ended_at=job.ended_at or _end(job, now)
+            )
+            self._earlier.setdefault(id, []).append(run)
         self._live[id] = self._past[id] = replace(
-            job,
-            state=JobState.PENDING,
-            submitted_at=self._clock.now(),
+            waiting,
+            submitted_at=now,
             restarts=job.restarts + 1,
             nodes="",
             started_at=None,
             ended_at=None,
-            exit_code=None,
-            signal=None,
+            suspended_seconds=0,
+            paused_at=None,
+            resized_at=None,
         )
+
+    async def stamp(self, job: Job, text: str) -> bool:
+        self._ask("stamp")
+        live, past = self._live.get(job.id), self._past.get(job.id)
+        alive = live is not None and not live.state.ended
+        if not alive and (past is None or not self.stamps_ended):
+            return False
+        self.stamps[job.id] = one_line(text)
+        return True
 
     async def drain(self, nodes: Collection[str], reason: str) -> None:
         self._ask("drain")
@@ -317,6 +352,25 @@ class MemorySlurm:
         if job.state.ended:
             raise Conflict(f"Job {id} has already ended.", code="job-ended")
         return job
+
+
+def _suspended(job: Job, now: datetime) -> int:
+    """Return for how long a run has been suspended, one that ends now included."""
+    if job.state is not JobState.SUSPENDED or job.paused_at is None:
+        return job.suspended_seconds
+    return job.suspended_seconds + int((now - job.paused_at).total_seconds())
+
+
+def _end(job: Job, now: datetime) -> datetime:
+    """Return when a run ends that is ended now: for Slurm, one in suspension ended with that."""
+    return job.paused_at or now if job.state is JobState.SUSPENDED else now
+
+
+def _kept(job: Job) -> Job:
+    """Return a job as accounting has it, which does not say when it was interrupted."""
+    if job.state is JobState.SUSPENDED:
+        return job
+    return replace(job, paused_at=None, resized_at=None)
 
 
 def _number(amount: Any) -> int | None:

@@ -23,9 +23,9 @@ class AbsentSlurm:
         self._refuse()
 
     all_jobs = history = _refuse
-    about = states = job = accounted = nodes = partitions = _refuse_soon
+    about = states = job = accounted = earlier_runs = nodes = partitions = _refuse_soon
     partition_rules = reservations = licences = limits = _refuse_soon
-    submit = cancel = edit = requeue = enroll = _refuse_soon
+    submit = cancel = edit = requeue = stamp = enroll = _refuse_soon
     drain = resume = mark_down = delete_nodes = _refuse_soon
 
     async def close(self) -> None:

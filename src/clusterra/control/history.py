@@ -6,12 +6,13 @@ never touches a job that is still alive: those are the observer's.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from clusterra.control.observe import batches
+from clusterra.control.observed import OBSERVED, Observed
 from clusterra.control.site import Site
-from clusterra.core.change import Change, Kind
+from clusterra.core.change import Change
 from clusterra.core.jobs.job import Job, continues
 from clusterra.core.seen import Seen
 from clusterra.ports import Clock, Store
@@ -19,17 +20,6 @@ from clusterra.ports import Clock, Store
 DAY = timedelta(days=1)
 MARGIN = timedelta(minutes=10)
 """Read again before a gap: accounting may have been behind when we stopped looking."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """Which time has been observed without a hole; survives a restart."""
-
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-OBSERVED: Kind[Observed] = Kind("observed", Observed)
 
 
 async def read_past(site: Site, *, days: int, store: Store, clock: Clock) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from clusterra.control.policy import load_policy
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node
@@ -33,7 +34,18 @@ class NodeWatch:
             nodes = tuple(await self.site.slurm.nodes())
             self.site.sky.nodes = Seen(nodes, now)
             await self._tell(nodes)
+            await self._meter(nodes)
             return nodes
+
+    async def _meter(self, nodes: tuple[Node, ...]) -> None:
+        edge = self.site.edge
+        await self.site.meter.note(
+            nodes,
+            report=edge.report,
+            offerings=edge.offerings,
+            purchase=(await load_policy(self.site, self.store)).purchase,
+            at=self.clock.now(),
+        )
 
     async def _tell(self, nodes: tuple[Node, ...]) -> None:
         cluster, now = self.site.cluster.id, self.clock.now()

@@ -69,6 +69,7 @@ class Observer:
 
     def __post_init__(self) -> None:
         self.nodes = NodeWatch(site=self.site, store=self.store, clock=self.clock)
+        self.site.meter.look = self.nodes.look
 
     async def look(self) -> bool:
         """Look once; say whether anything is going on that is worth looking again soon."""

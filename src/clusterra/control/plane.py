@@ -101,6 +101,7 @@ class Plane:
         id, store, clock = site.cluster.id, self.store, self.clock
         site.workspace = self.people.clusters[id] = workspace
         site.recorder.actor_of = self.people.directory.actor_of
+        site.meter.person_of = self.people.directory.payer_of
         # Another dictionary, so that whoever goes through the old one is not disturbed.
         self.sites = self.sites | {id: site}
         self.submitters[id] = Submitter(

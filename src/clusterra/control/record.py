@@ -6,14 +6,19 @@ dies here has either told all of it or will tell it again, with the same ids.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from clusterra.control.acts import Acts
 from clusterra.control.diagnose import diagnosed
+from clusterra.control.meter import Meter
+from clusterra.control.waste import Wasting
 from clusterra.core.change import Change, Record
+from clusterra.core.cost.settle import carried, settle, wants_earlier_runs
+from clusterra.core.errors import Refused, Unreachable
 from clusterra.core.events.derive import derive, is_behind
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import HALF_READ, Job, JobState, continues
@@ -27,6 +32,11 @@ class Recorder:
     clock: Clock
     acts: Acts
     logs: Logs
+    meter: Meter
+    wasting: Wasting
+    earlier_runs: Callable[[int], Awaitable[Sequence[Job]]]
+    """What accounting has of a job's runs before the present one."""
+
     actor_of: Callable[[str], str] = "user:{}".format
     """How the ledger names the person who is a Linux user."""
 
@@ -36,6 +46,9 @@ class Recorder:
 
     waiting: dict[int, Job] = field(default_factory=dict)
     """Every job that waits, as last observed."""
+
+    running: dict[int, Job] = field(default_factory=dict)
+    """Every job that runs or is suspended, as last observed."""
 
     moved: Callable[[], None] = lambda: None
     """Called when a job is in another state than before, or waits for another reason."""
@@ -64,6 +77,7 @@ class Recorder:
         self, jobs: Collection[Job], seen_at: datetime, settled: Sequence[Record[Any]]
     ) -> None:
         known = await self.store.jobs_by_id(self.cluster, {job.id for job in jobs})
+        await self.meter.know(jobs)
         kept: list[Job] = []
         told: list[Draft] = []
         for seen in jobs:
@@ -71,12 +85,14 @@ class Recorder:
             job = (continues(old, seen) if old else None) or seen
             if old is not None and old.key != job.key:
                 old = None  # Slurm has given the id to another job
-            job = await diagnosed(job, old, self.logs)
+            job = carried(old, await diagnosed(job, old, self.logs))
             if old is not None and is_behind(job, old):
                 continue
-            kept.append(job)
             if HALF_READ not in job.flags:
-                told += await self._told(old, job, seen_at)
+                happened = await self._told(old, job, seen_at)
+                job, costs = await self._settled(old, job, happened)
+                told += [*happened, *costs]
+            kept.append(job)
         told.sort(key=lambda draft: draft.at)
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, drops=[*settled, *acts])
@@ -87,12 +103,15 @@ class Recorder:
     def _has_moved(self, jobs: Collection[Job], known: Mapping[int, Job]) -> bool:
         moved = False
         for job in jobs:
+            self.waiting.pop(job.id, None)
+            self.running.pop(job.id, None)
             if job.state is JobState.PENDING:
                 self.waiting[job.id] = job
-            else:
-                self.waiting.pop(job.id, None)
+            elif not job.state.ended:
+                self.running[job.id] = job
             old = known.get(job.id)
             moved |= old is None or (old.state, old.reason) != (job.state, job.reason)
+        self.meter.moved()
         return moved
 
     async def tell(
@@ -117,6 +136,31 @@ class Recorder:
         by = {"submitted": self.actor_of(job.user)} if job.user else {}
         by |= await self.acts.on(job.id)
         return derive(old, job, cluster=self.cluster, now=seen_at, by=by)
+
+    async def _settled(
+        self, old: Job | None, job: Job, happened: Sequence[Draft]
+    ) -> tuple[Job, Sequence[Draft]]:
+        """Return the job with what it has cost, and what is told of that."""
+        if old == job or self.begins is None:
+            return job, ()
+        earlier: Sequence[Job] = ()
+        if wants_earlier_runs(old, job):
+            # Without accounting, or while it cannot be asked, what was seen is what there is; it
+            # is asked again when the job ends.
+            with suppress(Unreachable, Refused):
+                earlier = await self.earlier_runs(job.id)
+        settled = settle(
+            old,
+            job,
+            happened,
+            earlier,
+            pricing=self.meter.pricing,
+            cluster=self.cluster,
+            begins=self.begins.replace(microsecond=0),
+        )
+        for run in settled.ended:
+            self.wasting.ended(run)
+        return settled.job, settled.told
 
     def _is_news(self, draft: Draft) -> bool:
         # Slurm's times are whole seconds, cut off.

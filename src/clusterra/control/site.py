@@ -6,7 +6,9 @@ from datetime import datetime
 
 from clusterra.control.edge import Edge
 from clusterra.control.link import Linked
+from clusterra.control.meter import Meter
 from clusterra.control.record import Recorder
+from clusterra.control.waste import Wasting
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
@@ -87,3 +89,13 @@ class Site:
 
     nudge: Callable[[Collection[int]], None] = lambda _: None
     """Have these jobs looked at now, because a hook spoke of them."""
+
+    @property
+    def meter(self) -> Meter:
+        """Who knows what its machines and its running jobs cost."""
+        return self.recorder.meter
+
+    @property
+    def wasting(self) -> Wasting:
+        """Who puts down what its machines cost without working."""
+        return self.recorder.wasting

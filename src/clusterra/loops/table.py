@@ -58,6 +58,7 @@ def site_loops(plane: Plane, site: Site) -> list[Loop]:
         observe,
         heed,
         Loop(name=f"history {cluster}", round=past, every=2, idle=60),
+        Loop(name=f"waste {cluster}", round=site.wasting.settle, every=1, idle=60),
         Loop(
             name=f"agent {cluster}",
             round=plane.heartbeats[cluster].watch,

@@ -1,9 +1,13 @@
 """Jobs as slurmdbd remembers them, in shapes of its own.
 
 Times are plain numbers, the waiting tasks of an array a bit mask, resources lists of
-objects, and output paths what the person wrote.
+objects, and output paths what the person wrote. It has a row for each run of a job, and one
+more whenever a run got or lost nodes.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -16,6 +20,9 @@ from clusterra.core.jobs.job import Job, JobState
 
 NOWHERE = "None assigned"
 """What slurmdbd has for the nodes of a job that never got any."""
+
+SUPERSEDED = frozenset({"REQUEUED", "RESIZING"})
+"""What it says of a row that another one follows. Of a run that lost its node it says neither."""
 
 
 class Array(msgspec.Struct, frozen=True, gc=False):
@@ -35,11 +42,14 @@ class State(msgspec.Struct, frozen=True, gc=False):
 
 
 class Times(msgspec.Struct, frozen=True, gc=False):
+    elapsed: Amount = None
+    """Without the time in which it was suspended."""
     eligible: Amount = None
     end: Amount = None
     limit: Amount = None
     start: Amount = None
     submission: Amount = None
+    suspended: Amount = None
 
 
 class Trackable(msgspec.Struct, frozen=True, gc=False):
@@ -86,7 +96,7 @@ def past_job(past: PastJob) -> Job:
     state, flags = base_state(tuple(past.state.current))
     array, task = whole(past.array.job_id) or None, whole(past.array.task_id)
     nodes = "" if past.nodes == NOWHERE else past.nodes
-    started = nodes != "" and (state is not JobState.PENDING or "REQUEUED" in flags)
+    started = nodes != "" and (state is not JobState.PENDING or not SUPERSEDED.isdisjoint(flags))
     resources = _resources(past.tres.allocated if started else past.tres.requested)
     naming = Naming(
         job=past.job_id,
@@ -101,6 +111,12 @@ def past_job(past: PastJob) -> Job:
     run_id, note = comment.read(past.comment.job)
     submitted = moment(past.time.submission) or EPOCH
     over = state.ended and started
+    started_at = moment(past.time.start) if started else None
+    paused_at, suspended = None, whole(past.time.suspended) or 0
+    if state is JobState.SUSPENDED and started_at is not None:
+        # It counts a suspension that goes on, and does not say since when: as if it were the first.
+        paused_at = started_at + timedelta(seconds=whole(past.time.elapsed) or 0)
+        suspended = 0
     return Job(
         id=past.job_id,
         born_at=submitted,
@@ -125,8 +141,10 @@ def past_job(past: PastJob) -> Job:
         features=past.constraints,
         nodes=nodes,
         eligible_at=moment(past.time.eligible),
-        started_at=moment(past.time.start) if started else None,
+        started_at=started_at,
         ended_at=moment(past.time.end) if state.ended else None,
+        suspended_seconds=suspended,
+        paused_at=paused_at,
         exit_code=whole(past.exit_code.return_code) if over else None,
         signal=whole(past.exit_code.signal.id) if over else None,
         restarts=past.restart_cnt,
@@ -142,8 +160,55 @@ def past_job(past: PastJob) -> Job:
 
 
 def superseded(job: Job) -> bool:
-    """Say whether this is an earlier run of a job that was queued again."""
-    return job.state is JobState.PENDING and "REQUEUED" in job.flags
+    """Say whether this is what came before: a job that was queued again, or had other nodes."""
+    return job.state is JobState.PENDING and not SUPERSEDED.isdisjoint(job.flags)
+
+
+def earlier_runs(rows: Iterable[PastJob]) -> list[Job]:
+    """Return the runs before the last of one job, the first one first.
+
+    The rows of an id are those of several jobs once Slurm has started its ids over: the restart
+    count says how far back they are this job's.
+    """
+    ordered = sorted(rows, key=_age, reverse=True)
+    newest = next(iter(ordered), PastJob())
+    found: list[PastJob] = []
+    later = newest
+    for row in ordered:
+        if row is not newest and not _precedes(row, later):
+            break
+        if row.restart_cnt < newest.restart_cnt or "REQUEUED" in newest.state.current:
+            found.append(row)
+        later = row
+    runs = map(_ended_run, reversed(found))
+    return [run for run in runs if run.started_at is not None and run.ended_at is not None]
+
+
+def _age(row: PastJob) -> tuple[int, int, int]:
+    times = row.time
+    return whole(times.submission) or 0, row.restart_cnt, whole(times.start) or 0
+
+
+def _precedes(row: PastJob, later: PastJob) -> bool:
+    """Say whether it is of the same job: of a run before, or of the same one with other nodes."""
+    if (row.user or row.association.user) != (later.user or later.association.user):
+        return False
+    resized = row.restart_cnt == later.restart_cnt and "RESIZING" in row.state.current
+    return resized or row.restart_cnt < later.restart_cnt
+
+
+def _ended_run(row: PastJob) -> Job:
+    """Return a row as a run that ended and after which its job waited."""
+    run = past_job(row)
+    words = run.flags if run.state is JobState.PENDING else (run.state.value, *run.flags)
+    return replace(
+        run,
+        state=JobState.PENDING,
+        flags=tuple(dict.fromkeys((*words, "REQUEUED"))),
+        ended_at=moment(row.time.end),
+        exit_code=None,
+        signal=None,
+    )
 
 
 def _resources(trackables: list[Trackable]) -> Resources:

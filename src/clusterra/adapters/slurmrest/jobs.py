@@ -1,6 +1,7 @@
 """Jobs as slurmctld has them: waiting, running, and ended a short while ago."""
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,9 +45,11 @@ class JobInfo(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
     nodes: str = ""
     partition: str = ""
+    pre_sus_time: Amount = None
     priority: Amount = None
     qos: str = ""
     required_nodes: str = ""
+    resize_time: Amount = None
     restart_cnt: int = 0
     resv_name: str = ""
     shared: list[str] = []
@@ -58,6 +61,7 @@ class JobInfo(msgspec.Struct, frozen=True, gc=False):
     stderr_expanded: str = ""
     stdout_expanded: str = ""
     submit_time: Amount = None
+    suspend_time: Amount = None
     tasks: Amount = None
     time_limit: Amount = None
     tres_alloc_str: str = ""
@@ -92,6 +96,7 @@ def job(info: JobInfo) -> Job:
     stdout, stderr = _outputs(info, array, task)
     run_id, note = comment.read(info.comment) if info.comment else ("", "")
     submitted = moment(info.submit_time) or EPOCH
+    started_at = moment(info.start_time) if started else None
     # msgspec fills a frozen dataclass three times faster than the class itself does.
     facts = {
         "id": info.job_id,
@@ -127,7 +132,7 @@ def job(info: JobInfo) -> Job:
         "nodes": info.nodes,
         "eligible_at": moment(info.eligible_time),
         "expected_at": moment(info.start_time) if waits else None,
-        "started_at": moment(info.start_time) if started else None,
+        "started_at": started_at,
         "ended_at": moment(info.end_time) if ended else None,
         "exit_code": whole(info.exit_code.return_code) if ended and started else None,
         "signal": whole(info.exit_code.signal.id) if ended and started else None,
@@ -141,7 +146,23 @@ def job(info: JobInfo) -> Job:
         "run_id": run_id,
         "comment": note,
     }
+    if started_at:
+        if paused_at := moment(info.suspend_time):
+            facts["paused_at"] = paused_at
+            facts["suspended_seconds"] = _suspended(info, started_at, paused_at)
+        # 24.11 keeps the time of a resize when the job is queued again.
+        if (resized_at := moment(info.resize_time)) and resized_at >= started_at:
+            facts["resized_at"] = resized_at
     return msgspec.convert(facts, Job)
+
+
+def _suspended(info: JobInfo, started_at: datetime, paused_at: datetime) -> int:
+    """Return for how many seconds a run had been suspended when that last began or ended.
+
+    Slurm says how long it had run by then; the rest of the time since its start it was suspended.
+    """
+    ran = whole(info.pre_sus_time) or 0
+    return max(int((paused_at - started_at).total_seconds()) - ran, 0)
 
 
 _MODEL = re.compile(r"gres/gpu:([^:=,]*[^:=,\d][^:=,]*)[:=]\d+")

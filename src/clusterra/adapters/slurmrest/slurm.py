@@ -11,6 +11,7 @@ The traps, each met on a real server:
 - /ping answers 200 to a token that nothing else accepts.
 - Accounting asked without a period means "since midnight", with times cut to fit.
 - Counters, and with them their start, are reset at midnight UTC.
+- Accounting leaves out earlier runs of a job unless asked for duplicates.
 - 304 to an association means "already there", and also "this cluster is not known yet".
 """
 
@@ -22,7 +23,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from clusterra.adapters.slurmrest.accounting import PastJob, past_job, superseded
+from clusterra.adapters.slurmrest.accounting import PastJob, earlier_runs, past_job, superseded
 from clusterra.adapters.slurmrest.client import Http
 from clusterra.adapters.slurmrest.cluster import (
     ConfReply,
@@ -66,6 +67,7 @@ from clusterra.adapters.slurmrest.reservations import (
     reservation,
 )
 from clusterra.adapters.slurmrest.signals import known_signal
+from clusterra.adapters.slurmrest.stamp import stamp
 from clusterra.adapters.slurmrest.states import read_marks
 from clusterra.adapters.slurmrest.stream import Broken, Piece
 from clusterra.adapters.slurmrest.submission import accepted, read_submission
@@ -191,6 +193,13 @@ class SlurmRest:
                 found += [each async for each in batch]
         return newest(found)
 
+    async def earlier_runs(self, id: int) -> Sequence[Job]:
+        query = [("step", str(id)), ("show_duplicates", "true"), *AS_IT_WAS]
+        rows = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _rows, query=query)
+        async with aclosing(rows) as found:
+            # That of an array is also the id of one of its tasks, and asks for all of them.
+            return earlier_runs([row async for some in found for row in some if row.job_id == id])
+
     async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
         period = [
             ("start_time", str(int(since.timestamp()))),
@@ -291,6 +300,9 @@ class SlurmRest:
         if numbers and all(numbers):  # one 0 among them: some tasks of an array were requeued
             raise explain(Complaint(number=numbers[0]), Act.CHANGE, asked)
 
+    async def stamp(self, job: Job, text: str) -> bool:
+        return await stamp(self._slurm, job, text)
+
     async def drain(self, nodes: Collection[str], reason: str) -> None:
         await self._change_nodes(nodes, state="DRAIN", reason=reason)
 
@@ -390,5 +402,9 @@ def _associations(data: Piece) -> list[Association]:
     return read_list(data, Association)
 
 
+def _rows(data: Piece) -> list[PastJob]:
+    return read_list(data, PastJob)
+
+
 def _past_jobs(data: Piece) -> list[Job]:
-    return [past_job(each) for each in read_list(data, PastJob)]
+    return [past_job(each) for each in _rows(data)]

@@ -1,5 +1,7 @@
 """The ledger in SQLite: numbering, spelling and hashing inside the store's transaction.
 
+Whatever of it is new is added to the books too (`books`), and nothing else is.
+
 The heads are read in every transaction anew, so that nothing that happened to the
 file in between can be carried on from memory.
 """
@@ -7,17 +9,16 @@ file in between can be carried on from memory.
 import json
 import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from clusterra.adapters.envelope import owner_of, spell
+from clusterra.adapters.sqlite.books import Posting
 from clusterra.adapters.sqlite.find import Binds, glob
+from clusterra.adapters.sqlite.moments import moment_of, number_of
 from clusterra.core.errors import Conflict, Refused
 from clusterra.core.events.chain import SIZE, Growing, Head
 from clusterra.core.events.event import Draft, Event, EventQuery
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 
 HEAD = "select size, chain, peaks from ledger where cluster = ?"
 CUT = "select sealed, sealed_chain, sealed_peaks from ledger where cluster = ?"
@@ -36,16 +37,21 @@ _COLUMNS = "seq, id, type, subject, actor, at, body, chain"
 
 
 class Appending:
-    """The ledgers during one transaction. `finish` writes their heads; nothing outlives it."""
+    """The ledgers during one transaction. `finish` writes their heads, and the books; nothing
+    outlives it."""
 
     def __init__(self, db: sqlite3.Connection, recorded_at: datetime) -> None:
         self._db = db
         self._recorded_at = recorded_at
         self._heads: dict[str, Head] = {}
         self._before: dict[str, Head] = {}
+        self._posting = Posting(db)
 
     def append(self, cluster: str, drafts: Sequence[Draft]) -> int:
-        """Number and write what the ledger does not have, and return how far it reaches."""
+        """Number and write what the ledger does not have, and return how far it reaches.
+
+        The last step of a change: what is noted here until `finish`, no savepoint takes back.
+        """
         head = self._head(cluster)
         if not drafts or not (fresh := self._fresh(cluster, drafts)):
             return head.size
@@ -63,13 +69,14 @@ class Appending:
                     draft.fact.type,
                     draft.subject,
                     draft.actor,
-                    micros(draft.at),
+                    number_of(draft.at),
                     body,
                     growing.add(body),
                 )
             )
         self._db.executemany(_PUT_ID, [(cluster, draft.id) for draft in fresh])
         self._db.executemany(_PUT_EVENT, rows)
+        self._posting.add(cluster, [entry for draft in fresh for entry in draft.entries])
         self._heads[cluster] = growing.head()
         return growing.size
 
@@ -87,12 +94,13 @@ class Appending:
         self._db.execute("delete from event where cluster = ? and seq <= ?", (cluster, cut.size))
 
     def finish(self) -> dict[str, int]:
-        """Write the heads, and return how far each ledger reaches that has grown."""
+        """Write the heads and the books; return how far each ledger reaches that has grown."""
         grown = {
             cluster: head for cluster, head in self._heads.items() if head != self._before[cluster]
         }
         for cluster, head in grown.items():
             self._db.execute(_PUT_HEAD, (cluster, head.size, head.chain, b"".join(head.peaks)))
+        self._posting.finish()
         return {cluster: head.size for cluster, head in grown.items()}
 
     def _head(self, cluster: str) -> Head:
@@ -145,7 +153,7 @@ def as_event(cluster: str, row: Any) -> Event:
         type=type,
         subject=subject,
         actor=actor,
-        at=EPOCH + at * MICROSECOND,
+        at=moment_of(at),
         body=body,
         chain=chain,
         owner=owner_of(type, body),
@@ -167,10 +175,10 @@ def found(cluster: str, query: EventQuery) -> tuple[str, Binds]:
     if query.since is not None:
         begin = f"max(:after, (select min(seq) {_IN_TIME} and at >= :since) - 1)"
         parts.append("+at >= :since")
-        binds["since"] = micros(query.since)
+        binds["since"] = number_of(query.since)
     if query.until is not None:
         parts += [f"seq <= (select max(seq) {_IN_TIME} and at < :until)", "+at < :until"]
-        binds["until"] = micros(query.until)
+        binds["until"] = number_of(query.until)
     where = " and ".join([*parts, f"seq > {begin}"])
     return f"select {_COLUMNS} from event where {where} order by seq limit :limit", binds  # noqa: S608
 
@@ -188,7 +196,3 @@ def _is_like(globs: tuple[str, ...], binds: Binds) -> str:
             arms.append(f"type = :{name}" if len(globs) == 1 else f"+type = :{name}")
             binds[name] = text
     return f"({' or '.join(arms)})"
-
-
-def micros(at: datetime) -> int:
-    return (at - EPOCH) // MICROSECOND

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from clusterra.adapters.clock import SystemClock
-from clusterra.adapters.sqlite import counts, find, ledger
+from clusterra.adapters.sqlite import books, counts, find, ledger
 from clusterra.adapters.sqlite.connect import connect
 from clusterra.adapters.sqlite.writer import Told, Writer
 from clusterra.core.change import Change, Kind, Record
+from clusterra.core.cost.books import PaidRun, RunQuery, Spending, Spent
 from clusterra.core.errors import ClusterraError
 from clusterra.core.events.chain import Head
 from clusterra.core.events.event import Event, EventQuery
@@ -142,6 +143,16 @@ class SqliteStore:
             "select state, count(*) from job where cluster = ? group by state", (cluster,)
         )
         return {state.upper(): number for state, number in rows}
+
+    async def spent(self, query: Spending) -> Sequence[Spent]:
+        return books.as_spent(query, await self._all(*books.summed(query)))
+
+    async def paid_runs(self, query: RunQuery) -> Sequence[PaidRun]:
+        rows: Rows = []
+        for cluster in query.clusters:
+            rows += await self._all(*books.dearest(cluster, query))
+        runs = sorted(map(books.as_run, rows), key=lambda paid: paid.rank, reverse=True)
+        return runs[: query.limit]
 
     def close(self) -> None:
         self._writer.close()

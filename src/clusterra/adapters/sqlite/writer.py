@@ -155,9 +155,10 @@ def _attempt(
         for job in work.change.jobs:
             if put_job(db, work.cluster, job):
                 written.add(work.cluster)
-        result: Outcome = _apply(db, work.cluster, work.change, appending)
+        _put_records(db, work.change)
         if work.cut is not None:
             appending.seal(work.cluster, work.cut)
+        result: Outcome = appending.append(work.cluster, work.change.events)
     except sqlite3.Error:
         raise
     except Exception as error:  # noqa: BLE001 - whoever asked is told; the writer goes on
@@ -167,7 +168,7 @@ def _attempt(
     return result
 
 
-def _apply(db: sqlite3.Connection, cluster: str, change: Change, appending: Appending) -> int:
+def _put_records(db: sqlite3.Connection, change: Change) -> None:
     for put in change.puts:
         binds = {
             "kind": put.kind.name,
@@ -181,7 +182,6 @@ def _apply(db: sqlite3.Connection, cluster: str, change: Change, appending: Appe
         row = db.execute(_DROP_RECORD, (drop.kind.name, drop.id)).fetchone()
         if (row[0] if row else 0) != drop.version:
             raise _moved_on(drop)
-    return appending.append(cluster, change.events)
 
 
 def _moved_on(record: Record[Any]) -> Conflict:

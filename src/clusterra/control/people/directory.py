@@ -153,6 +153,11 @@ class Directory:
         person = self.by_login(login)
         return person.actor if person else f"user:{login}"
 
+    def payer_of(self, login: str) -> str:
+        """Return to whom what this Linux user runs is put down."""
+        person = self.by_login(login)
+        return person.email if person else login
+
     def uid_of(self, login: str) -> int | None:
         person = self.by_login(login)
         return person.uid if person else None

@@ -9,13 +9,17 @@ months of every zone are made of whole ones.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from clusterra.core.cost.charges import HOUR, Charge, seconds_between
+from clusterra.core.cost.charges import HOUR, Charge, accrued, seconds_between
+from clusterra.core.errors import Invalid
 
 QUARTER = timedelta(minutes=15)
+DAY = timedelta(days=1)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class What(StrEnum):
@@ -107,10 +111,10 @@ class Sums:
         )
 
     def __bool__(self) -> bool:
-        return self != _NOTHING
+        return self != NOTHING
 
 
-_NOTHING = Sums()
+NOTHING = Sums()
 
 
 class By(StrEnum):
@@ -139,6 +143,18 @@ class Spending:
 
     what: frozenset[What] = frozenset(What)
 
+    def check(self) -> None:
+        """Refuse a period of which the books cannot tell where it begins or ends."""
+        for name, moment in (("since", self.since), ("until", self.until)):
+            if moment != quarter_of(moment):
+                raise Invalid(
+                    f"The books are kept in quarters of an hour, and none begins at"
+                    f" {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC.",
+                    hint="Say a moment at :00, :15, :30 or :45.",
+                    at=name,
+                    code="no-quarter",
+                )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
@@ -161,6 +177,23 @@ class PaidRun:
     why_unknown: str = ""
     charges: tuple[Charge, ...] = field(default=(), repr=False)
 
+    @property
+    def rank(self) -> tuple[int, datetime, int, datetime, int]:
+        """The higher, the earlier in a list: the dearest, of equals the one that ended last."""
+        run = self.run
+        return self.micros, self.until, run.job_id, run.born_at, run.restarts
+
+    def and_then(self, more: "PaidRun") -> "PaidRun":
+        """Return the run with another part of it: one that changes its nodes is billed in parts."""
+        return replace(
+            more,
+            since=min(self.since, more.since),
+            until=max(self.until, more.until),
+            micros=self.micros + more.micros,
+            why_unknown=self.why_unknown or more.why_unknown,
+            charges=self.charges + more.charges,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQuery:
@@ -176,39 +209,73 @@ class RunQuery:
 def quarter_of(moment: datetime) -> datetime:
     """Return the beginning of the quarter of an hour that a moment is in."""
     utc = moment.astimezone(UTC)
-    return utc.replace(minute=utc.minute - utc.minute % 15, second=0, microsecond=0)
+    return utc - (utc - _EPOCH) % QUARTER
 
 
-def portions(entry: Entry) -> Iterable[tuple[datetime, Sums]]:
-    """Return what an entry adds to which quarters of an hour; together exactly all of it."""
-    found: dict[datetime, Sums] = {}
-    owed = 0
+def portions(entry: Entry, every: timedelta = QUARTER) -> Iterable[tuple[int, Sums]]:
+    """Return what an entry adds to which quarters of an hour; together exactly all of it.
+
+    A quarter is told by its beginning, in seconds since 1970: a run of a month has thousands,
+    and calendars are slow. With days, which are UTC's, a day is what its quarters come to.
+    """
+    found: dict[int, Sums] = {}
+    owed, step = 0, seconds_between(_EPOCH, _EPOCH + every)
     for charge in entry.charges:
         rate = 0 if entry.why_unknown else charge.usd_per_hour or 0
-        for quarter, seconds in _quarters(charge.since, charge.until):
+        alike: dict[int, Sums] = {}  # whole quarters at one rate differ by a millionth at most
+        for at, seconds in _cut(charge, step):
             before, owed = owed // HOUR, owed + rate * seconds
-            found[quarter] = found.get(quarter, _NOTHING) + Sums(
-                micros=owed // HOUR - before,
-                seconds=seconds,
-                cpu_seconds=entry.cpus * seconds,
-                gpu_seconds=entry.gpus * seconds,
-            )
-    last = quarter_of(entry.until)
-    counted = Sums(jobs=entry.jobs, unknown=bool(entry.why_unknown))
-    if counted:
-        found[last] = found.get(last, _NOTHING) + counted
+            micros = owed // HOUR - before
+            if seconds < step or at in found:
+                found[at] = found.get(at, NOTHING) + _worth(entry, seconds, micros)
+            elif micros in alike:
+                found[at] = alike[micros]
+            else:
+                found[at] = alike[micros] = _worth(entry, seconds, micros)
+    if entry.jobs or entry.why_unknown:
+        over = seconds_between(_EPOCH, entry.until)
+        last = over - over % step
+        counted = Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown)))
+        found[last] = found.get(last, NOTHING) + counted
     return found.items()
 
 
 def within(entry: Entry, since: datetime, until: datetime) -> Sums:
     """Return what an entry comes to in a period, as the books would have it."""
-    return sum((sums for at, sums in portions(entry) if since <= at < until), _NOTHING)
+    begin, end = seconds_between(_EPOCH, since), seconds_between(_EPOCH, until)
+    return sum((sums for at, sums in portions(entry) if begin <= at < end), NOTHING)
 
 
-def _quarters(since: datetime, until: datetime) -> Iterator[tuple[datetime, int]]:
-    """Cut a time into quarters of an hour; return each with the seconds that are in it."""
-    quarter = quarter_of(since)
+def paid_run(cluster: str, entry: Entry) -> PaidRun | None:
+    """Return the run that an entry is about, if it is about one."""
+    if entry.run is None:
+        return None
+    return PaidRun(
+        cluster=cluster,
+        run=entry.run,
+        payer=entry.payer,
+        since=entry.charges[0].since if entry.charges else entry.until,
+        until=entry.until,
+        micros=0 if entry.why_unknown else accrued(entry.charges),
+        why_unknown=entry.why_unknown,
+        charges=entry.charges,
+    )
+
+
+def _cut(charge: Charge, step: int) -> Iterator[tuple[int, int]]:
+    """Cut a charge at every full quarter of an hour, or day; yield each with its seconds."""
+    since, until = seconds_between(_EPOCH, charge.since), seconds_between(_EPOCH, charge.until)
+    at = since - since % step
     while since < until:
-        end = min(quarter + QUARTER, until)
-        yield quarter, seconds_between(since, end)
-        since = quarter = quarter + QUARTER
+        after = at + step
+        yield at, min(after, until) - since
+        since = at = after
+
+
+def _worth(entry: Entry, seconds: int, micros: int) -> Sums:
+    return Sums(
+        micros=micros,
+        seconds=seconds,
+        cpu_seconds=entry.cpus * seconds,
+        gpu_seconds=entry.gpus * seconds,
+    )

@@ -29,8 +29,11 @@ class Stint:
     """Why there is no price, where there is none."""
 
     def is_like(self, other: "Stint") -> bool:
-        """Say whether nothing but the time is different."""
-        return replace(self, since=other.since, until=other.until) == other
+        """Say whether nothing but the time is different, and since when a price has been known."""
+        quote, known = self.quote, other.quote
+        if quote is not None and known is not None:
+            quote = replace(quote, at=known.at)
+        return replace(self, since=other.since, until=other.until, quote=quote) == other
 
 
 Stints = tuple[Stint, ...]

@@ -287,7 +287,7 @@ class _Teller:
         self.told.append(
             Draft(
                 id=uuid8(self._cluster, "job", id, born, restarts, word, once),
-                fact=kind(**_about(job, kind), restarts=restarts, **more),
+                fact=kind(**about(job, kind), restarts=restarts, **more),
                 at=at,
                 actor=self._by.get(kind.type.removeprefix("job.")) or _usually(kind, job),
                 subject=f"job/{id}",
@@ -307,7 +307,8 @@ def _usually(kind: type[Fact], job: Job) -> str:
     return f"user:{job.user}" if kind is facts.JobSubmitted and job.user else SLURM
 
 
-def _about(job: Job, kind: type[Fact]) -> dict[str, Any]:
+def about(job: Job, kind: type[Fact]) -> dict[str, Any]:
+    """Return what every event about a job says of it."""
     return {
         "job_id": job.id,
         "label": job.label,

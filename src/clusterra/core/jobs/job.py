@@ -130,8 +130,14 @@ class Job:
     billed_until: datetime | None = None
     """Up to when it is. None while nothing is."""
 
+    billed_runs: tuple[int, ...] = ()
+    """Which of its runs are on the bill whole, by restart count."""
+
     why_unbilled: str = ""
     """Why it is not known what some of it cost."""
+
+    estimated_micros: int | None = None
+    """What this run was estimated to cost when it began, up to its time limit."""
 
     @property
     def key(self) -> tuple[int, int]:

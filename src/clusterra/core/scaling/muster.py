@@ -102,7 +102,7 @@ def _worker(seen: EdgeWorker, node: Node | None, shape: Shape, now: datetime) ->
             memory_mib=shape.memory_mib,
             gpus=shape.gpus,
         )
-    phase, works = _phase(node), busy(node)
+    phase, works = phase_of(node), busy(node)
     open_to_jobs = phase is Phase.READY
     return Worker(
         name=seen.name,
@@ -116,7 +116,7 @@ def _worker(seen: EdgeWorker, node: Node | None, shape: Shape, now: datetime) ->
     )
 
 
-def _phase(node: Node) -> Phase:
+def phase_of(node: Node) -> Phase:
     if "DRAIN" in node.flags:
         return Phase.LEAVING if drained_by_us(node) else Phase.CLOSED
     # One that has just been let in again does not respond for a moment; one that is lost

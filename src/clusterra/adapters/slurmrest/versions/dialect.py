@@ -17,3 +17,6 @@ class Dialect:
 
     requeue: bool = False
     """`/job/{id}/requeue` exists."""
+
+    past_comments: bool = False
+    """`/slurmdb/…/job/{id}` takes a comment on a job that has ended."""

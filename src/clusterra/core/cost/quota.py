@@ -1,0 +1,90 @@
+"""What somebody may spend, and what follows when they would spend more.
+
+Limits are on a month, a day, a single job, and on what runs at once (per hour). Spending is
+what is in the books and what runs has come to; projected is that, with all that runs taken to
+its time limit. Whatever is decided here is decided from numbers that its reasons quote.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from clusterra.core.change import Kind
+
+
+class Mode(StrEnum):
+    """Each does all that those before it do."""
+
+    OBSERVE = "observe"
+    """Nothing but the figures."""
+
+    WARN = "warn"
+    """Say so: events, and a warning with each submission."""
+
+    BLOCK = "block"
+    """Take no job that would go over."""
+
+    BLOCK_AND_KILL = "block_and_kill"
+    """And end running ones, the newest and most expensive first, when what is projected is over
+    the limit and its buffer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raise:
+    """More than the limit of the month, for a while."""
+
+    micros: int
+    until: datetime
+    by: str
+    at: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """All amounts in millionths of a dollar; None is no limit."""
+
+    month: int | None = None
+    day: int | None = None
+    job: int | None = None
+    """What one job may cost if it takes all its time."""
+
+    burn: int | None = None
+    """What all that runs may cost per hour."""
+
+    mode: Mode = Mode.WARN
+    buffer_percent: int = 0
+    """How far above the month's limit projected spending may be before jobs are ended."""
+
+    grace_seconds: int = 60
+    """How long before a job is ended its owner is told."""
+
+    raised: Raise | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """All the quotas of a workspace."""
+
+    workspace: Quota = field(default_factory=Quota)
+    """Of all its people together, waste included."""
+
+    everybody: Quota = field(default_factory=Quota)
+    """Of each person who has none of their own."""
+
+    people: Mapping[str, Quota] = field(default_factory=dict)
+    """By e-mail, or the Linux user of somebody who is no person here."""
+
+    zone: str = "UTC"
+    """Where its months and days begin."""
+
+    waste_per_day: int | None = None
+    """What machines without work may cost in a day before it is told."""
+
+    def of(self, person: str) -> Quota:
+        return self.people.get(person, self.everybody)
+
+
+QUOTAS: Kind[Quotas] = Kind("quotas", Quotas)
+"""By workspace."""
