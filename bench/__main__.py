@@ -26,6 +26,7 @@ from bench.figures import (
     streams,
     submit,
     terminal,
+    usage,
     viewers,
 )
 from bench.processes import stoppable
@@ -42,6 +43,7 @@ FIGURES = (
     Figure(rows=("plan-cost", "plan-cost-worst"), measure=plan.cost),
     Figure(rows=("ledger-chain", "ledger-verify"), measure=ledger.chain),
     Figure(rows=("array-10k",), measure=ledger.array),
+    Figure(rows=("usage-month", "usage-month-zone"), measure=usage.month),
     Figure(rows=("memory-50k", "memory-first-sync", "first-sync"), measure=memory.memory),
     Figure(rows=("list-page", "list-bytes"), measure=listing.first_page),
     Figure(rows=("search",), measure=listing.search),

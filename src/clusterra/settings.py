@@ -263,10 +263,19 @@ class LedgerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriceSettings:
+    source: str = "table"
+    """Who says what a machine costs where neither an admin nor its agent does: `table`, the list
+    that comes with the program, or `aws`: AWS is asked every few hours, with the credentials that
+    its own tools would find here, and the table counts for what it does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
+    prices: PriceSettings = field(default_factory=PriceSettings)
     oidc: OidcSettings | None = None
     workspaces: tuple[WorkspaceSettings, ...] = ()
     clusters: tuple[ClusterSettings, ...] = ()
@@ -289,6 +298,7 @@ def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
         ("server", ServerSettings),
         ("slurm", SlurmSettings),
         ("ledger", LedgerSettings),
+        ("prices", PriceSettings),
         ("oidc", OidcSettings),
     ):
         for key in dataclasses.fields(section):

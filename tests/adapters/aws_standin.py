@@ -45,17 +45,23 @@ class AwsStandIn:
     scripted: dict[str, tuple[int, str]] = field(default_factory=dict)
     """What is answered instead, by service; status 0 never answers."""
 
+    machine_role: str = "workers"
+    """Of the machine of EC2 whose metadata it also tells; empty is none."""
+
     asked: list[tuple[str, Any]] = field(default_factory=list)
     """Service and question, as they came."""
 
     url: str = ""
+    _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["AwsStandIn"]:
         app = web.Application()
         app.router.add_post("/", self.answer)
         app.router.add_get("/lent", self.lend)
-        runner = web.AppRunner(app, shutdown_timeout=0)
+        app.router.add_put("/latest/api/token", self.ticket)
+        app.router.add_get("/latest/meta-data/iam/security-credentials/{role:.*}", self.role)
+        runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -63,6 +69,7 @@ class AwsStandIn:
         try:
             yield self
         finally:
+            self._over.set()
             await runner.cleanup()
 
     @property
@@ -86,7 +93,7 @@ class AwsStandIn:
         if service in self.scripted:
             status, text = self.scripted[service]
             if status == 0:
-                await asyncio.Event().wait()
+                await self._over.wait()
             return web.Response(status=status, text=text)
         if target:
             assert target == "AWSPriceListService.GetProducts"
@@ -155,8 +162,25 @@ class AwsStandIn:
         """Lend a container the credentials."""
         if request.headers.get("Authorization") != "let me":
             return web.Response(status=401)
-        lent = {"AccessKeyId": KEY_ID, "SecretAccessKey": SECRET, "Token": TOKEN}
-        return web.json_response({**lent, "Expiration": "2030-01-01T00:00:00Z"})
+        return lent()
+
+    async def ticket(self, request: web.Request) -> web.Response:
+        """Begin to tell a machine's metadata, the second version's way."""
+        lasts = int(request.headers["X-aws-ec2-metadata-token-ttl-seconds"])
+        return web.Response(text="a-ticket", status=200 if 1 <= lasts <= 21600 else 400)
+
+    async def role(self, request: web.Request) -> web.Response:
+        if request.headers.get("X-aws-ec2-metadata-token") != "a-ticket":
+            return web.Response(status=401)
+        if not self.machine_role:
+            return web.Response(status=404)
+        name = request.match_info["role"]
+        return lent() if name == self.machine_role else web.Response(text=self.machine_role)
+
+
+def lent() -> web.Response:
+    keys = {"AccessKeyId": KEY_ID, "SecretAccessKey": SECRET, "Token": TOKEN}
+    return web.json_response({"Code": "Success", **keys, "Expiration": "2030-01-01T00:00:00Z"})
 
 
 def product(attributes: Mapping[str, str], amount: str) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from decimal import Decimal
+from typing import Protocol
 
 import pytest
 
@@ -10,6 +12,7 @@ from clusterra.adapters.aws_prices import AwsPrices
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.memory_prices import MemoryPrices
 from clusterra.core.errors import Refused, Unreachable
+from clusterra.core.money import MICROS
 from clusterra.core.scaling.shapes import Price
 from clusterra.ports import PriceList
 from tests.adapters.aws_standin import AwsStandIn, error
@@ -26,25 +29,25 @@ SOLD = {
     "eu-west-1": {"c7g.xlarge": Price(on_demand=154_800, spot=58_400)},
 }
 
-type_of_world = Callable[[], AbstractAsyncContextManager["World"]]
 
-
-class World:
+class World(Protocol):
     """A price list that sells `SOLD`, and what may happen to it."""
 
     prices: PriceList
 
     def refuse(self) -> None:
-        raise NotImplementedError
+        """From now on the credentials are not allowed to ask."""
+        ...
 
     def fall_silent(self) -> None:
-        raise NotImplementedError
+        """From now on there is no answer, to some question at least."""
+        ...
 
 
-class InMemory(World):
+class InMemory:
     def __init__(self) -> None:
         self.list = MemoryPrices(SOLD)
-        self.prices = self.list
+        self.prices: PriceList = self.list
 
     def refuse(self) -> None:
         self.list.failing = Refused("They are not allowed it.", hint="Allow it.")
@@ -53,10 +56,10 @@ class InMemory(World):
         self.list.failing = Unreachable("It does not answer.", hint="Try again.")
 
 
-class Aws(World):
+class Aws:
     def __init__(self, aws: AwsStandIn) -> None:
         self.aws = aws
-        self.prices = AwsPrices(aws.environ, SystemClock(), patience=0.5)
+        self.prices: PriceList = AwsPrices(aws.environ, SystemClock(), patience=0.5)
 
     def refuse(self) -> None:
         denied = "User is not authorized to perform: pricing:GetProducts"
@@ -64,6 +67,9 @@ class Aws(World):
 
     def fall_silent(self) -> None:
         self.aws.scripted["ec2"] = 0, ""
+
+
+Opening = Callable[[], AbstractAsyncContextManager[World]]
 
 
 @asynccontextmanager
@@ -77,20 +83,20 @@ async def aws() -> AsyncIterator[World]:
     for region, machines in SOLD.items():
         for type, price in machines.items():
             assert price.on_demand
-            stand_in.on_demand[region, type] = f"{price.on_demand / 1_000_000:.10f}"
+            stand_in.on_demand[region, type] = f"{Decimal(price.on_demand) / MICROS:.10f}"
             if price.spot:
-                spot = f"{price.spot / 1_000_000:.6f}"
+                spot = f"{Decimal(price.spot) / MICROS:.6f}"
                 stand_in.spot.append((region, type, f"{region}a", "2026-11-16T09:00:04Z", spot))
     async with stand_in.open():
         yield Aws(stand_in)
 
 
 @pytest.fixture(params=[in_memory, aws])
-def world(request: pytest.FixtureRequest) -> type_of_world:
+def world(request: pytest.FixtureRequest) -> Opening:
     return request.param  # type: ignore[no-any-return]
 
 
-def test_each_type_that_is_sold_there_has_both_its_prices(world: type_of_world) -> None:
+def test_each_type_that_is_sold_there_has_both_its_prices(world: Opening) -> None:
     async def story() -> None:
         async with world() as place:
             assert await place.prices.prices(HERE, ["g5.xlarge", "c7g.xlarge"]) == {
@@ -103,7 +109,7 @@ def test_each_type_that_is_sold_there_has_both_its_prices(world: type_of_world) 
     asyncio.run(story())
 
 
-def test_what_is_not_sold_as_spot_has_only_the_other_price(world: type_of_world) -> None:
+def test_what_is_not_sold_as_spot_has_only_the_other_price(world: Opening) -> None:
     async def story() -> None:
         async with world() as place:
             found = await place.prices.prices(HERE, ["mac2.metal"])
@@ -114,7 +120,7 @@ def test_what_is_not_sold_as_spot_has_only_the_other_price(world: type_of_world)
 
 
 @pytest.mark.parametrize("unknown", ["q1.tiny", "", "no type at all", "a,b.c", "x" * 2000])
-def test_what_is_not_sold_there_is_left_out(world: type_of_world, unknown: str) -> None:
+def test_what_is_not_sold_there_is_left_out(world: Opening, unknown: str) -> None:
     async def story() -> None:
         async with world() as place:
             found = await place.prices.prices(HERE, ["c7g.xlarge", unknown])
@@ -125,7 +131,7 @@ def test_what_is_not_sold_there_is_left_out(world: type_of_world, unknown: str) 
     asyncio.run(story())
 
 
-def test_nothing_is_what_nothing_costs(world: type_of_world) -> None:
+def test_nothing_is_what_nothing_costs(world: Opening) -> None:
     async def story() -> None:
         async with world() as place:
             assert await place.prices.prices(HERE, []) == {}
@@ -135,7 +141,7 @@ def test_nothing_is_what_nothing_costs(world: type_of_world) -> None:
 
 
 def test_credentials_that_do_not_allow_it_are_refused_with_a_next_step(
-    world: type_of_world,
+    world: Opening,
 ) -> None:
     async def story() -> None:
         async with world() as place:
@@ -148,7 +154,7 @@ def test_credentials_that_do_not_allow_it_are_refused_with_a_next_step(
     asyncio.run(story())
 
 
-def test_silence_is_unreachable_and_never_half_an_answer(world: type_of_world) -> None:
+def test_silence_is_unreachable_and_never_half_an_answer(world: Opening) -> None:
     async def story() -> None:
         async with world() as place:
             place.fall_silent()
@@ -160,7 +166,7 @@ def test_silence_is_unreachable_and_never_half_an_answer(world: type_of_world) -
     asyncio.run(story())
 
 
-def test_it_can_be_closed_without_having_been_asked(world: type_of_world) -> None:
+def test_it_can_be_closed_without_having_been_asked(world: Opening) -> None:
     async def story() -> None:
         async with world() as place:
             await place.prices.close()

@@ -1,10 +1,11 @@
 """Promises every Slurm keeps: the one in memory, and the real one of the end-to-end session."""
 
 import asyncio
+import subprocess
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from clusterra.core.jobs.comment import stamp
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.ports import Slurm
+from tests.builders import a_job
 from tests.cluster import Running
 
 UNKNOWN = 99_999_999
@@ -24,15 +26,47 @@ QUICK = "#!/bin/bash\nexit 3\n"
 LONG = "#!/bin/bash\nsleep 300\n"
 
 
+class MovableClock:
+    """Stands still on a whole second, as all of Slurm's times are, until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = SystemClock().now().replace(microsecond=0)
+
+    def now(self) -> datetime:
+        return self.time
+
+
 @dataclass
 class World:
     slurm: Slurm
+    clock: MovableClock | SystemClock
     cut_off: Slurm
     """The same Slurm, from where it cannot be reached."""
     user: str
     account: str
     stranger: str
+    running: Running | None = None
     submitted: list[int] = field(default_factory=list)
+
+    @property
+    def memory(self) -> MemorySlurm | None:
+        return self.slurm if isinstance(self.slurm, MemorySlurm) else None
+
+    def command(self, *words: str) -> str:
+        """Run one of Slurm's own commands beside its controller."""
+        assert self.running is not None
+        controller = self.running.daemon("slurmctld").pid
+        inside = ["nsenter", f"--target={controller}", "--mount", "--root", "--"]
+        done = subprocess.run([*inside, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    async def passes(self, seconds: int) -> None:
+        """Return when so much time has passed, which is what is counted here."""
+        if isinstance(self.clock, MovableClock):
+            self.clock.time += timedelta(seconds=seconds)
+        else:
+            await asyncio.sleep(seconds)
 
     async def submit(self, script: str = LONG, **properties: Any) -> Job:
         request = JobRequest(
@@ -66,23 +100,28 @@ class World:
         raise TimeoutError(job)
 
     async def started(self, job: Job) -> Job:
-        if isinstance(self.slurm, MemorySlurm):
-            self.slurm.move(job.id, JobState.RUNNING)
+        if self.memory:
+            self.memory.move(job.id, JobState.RUNNING)
         return await self.seen(job.id, lambda now: now.state is not JobState.PENDING)
 
     async def ended(self, job: Job) -> Job:
-        if isinstance(self.slurm, MemorySlurm):
-            self.slurm.move(job.id, JobState.RUNNING)
-            self.slurm.move(job.id, JobState.FAILED, exit_code=3)
+        if self.memory:
+            self.memory.move(job.id, JobState.RUNNING)
+            self.memory.move(job.id, JobState.FAILED, exit_code=3)
         return await self.seen(job.id, lambda now: now.state.ended and not now.flags)
 
 
 def in_memory(_: pytest.FixtureRequest) -> World:
-    clock = SystemClock()
+    clock = MovableClock()
     cut_off = MemorySlurm(clock)
     cut_off.reachable = False
     return World(
-        slurm=MemorySlurm(clock), cut_off=cut_off, user="ana", account="lab", stranger="bo"
+        slurm=MemorySlurm(clock),
+        clock=clock,
+        cut_off=cut_off,
+        user="ana",
+        account="lab",
+        stranger="bo",
     )
 
 
@@ -95,10 +134,12 @@ def over_rest(request: pytest.FixtureRequest) -> World:
     running.submit("true", person="ana")
     return World(
         slurm=SlurmRest(running.slurm["url"], key, clock=clock),
+        clock=clock,
         cut_off=SlurmRest("http://127.0.0.1:9", key, clock=clock),
         user="ana",
         account="clusterra",
         stranger="slurmrest",
+        running=running,
     )
 
 
@@ -451,6 +492,7 @@ def test_a_slurm_that_cannot_be_reached_says_so_and_never_answers_with_nothing(
             lambda: anext(slurm.all_jobs()),
             lambda: slurm.job(1),
             lambda: slurm.accounted([1]),
+            lambda: slurm.earlier_runs(1),
             lambda: anext(slurm.history(since, since)),
             slurm.nodes,
             slurm.partitions,
@@ -458,6 +500,8 @@ def test_a_slurm_that_cannot_be_reached_says_so_and_never_answers_with_nothing(
             lambda: slurm.cancel(1, user=None),
             lambda: slurm.edit(1, JobEdit(name="x"), user=None),
             lambda: slurm.requeue(1, user=None),
+            lambda: slurm.stamp(a_job(1), "$0.42"),
+            lambda: slurm.stamp(a_job(1, state=JobState.COMPLETED), "$0.42"),
             lambda: slurm.enroll("ana", "lab"),
         ]
         for question in questions:

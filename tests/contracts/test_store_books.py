@@ -1,7 +1,9 @@
 """Promises every Store keeps about its books: what the events brought, once, to the millionth."""
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -173,6 +175,21 @@ def test_the_books_survive_and_go_on_where_they_were(tmp_path: Path) -> None:
         store.close()
 
     asyncio.run(story())
+
+
+def test_an_array_that_ends_together_takes_few_rows(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = SqliteStore(tmp_path / "clusterra.db")
+        await committed(store, *[a_cost(charged(NOON), run=a_run(n)) for n in range(1000)])
+        assert (await total(store, asked())).jobs == 1000
+        store.close()
+
+    asyncio.run(story())
+    with closing(sqlite3.connect(tmp_path / "clusterra.db")) as db:
+        # Four quarters of an hour, the one that began as they ended, and the day.
+        assert db.execute("select count(*) from spent").fetchone() == (6,)
+        assert db.execute("select count(*) from payer").fetchone() == (1,)
+        assert db.execute("select count(*) from paid_run").fetchone() == (1000,)
 
 
 # --- sums

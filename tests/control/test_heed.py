@@ -36,7 +36,10 @@ class Listening:
         await self.inbox.hear([heard])
 
     async def told(self) -> list[Event]:
-        return list(await self.world.store.events(LAB, EventQuery(types=("job.*",), limit=1000)))
+        """Return what happened to jobs; what they cost is told beside that."""
+        query = EventQuery(types=("job.*",), limit=1000)
+        found = await self.world.store.events(LAB, query)
+        return [event for event in found if not event.type.startswith("job.cost.")]
 
 
 def types(events: list[Event]) -> list[str]:

@@ -54,6 +54,7 @@ class MemoryBooks:
             for each in self._runs.values()
             if each.cluster in query.clusters
             and query.person in (None, each.payer.person)
+            and (each.why_unknown or not query.unknown)
             and each.since < query.until
             and (each.until > query.since or each.since == each.until == query.since)
         ]

@@ -367,10 +367,8 @@ def _end(job: Job, now: datetime) -> datetime:
 
 
 def _kept(job: Job) -> Job:
-    """Return a job as accounting has it, which does not say when it was interrupted."""
-    if job.state is JobState.SUSPENDED:
-        return job
-    return replace(job, paused_at=None, resized_at=None)
+    """Return a job as accounting has it, which says how long it was suspended, and not when."""
+    return job if job.state is JobState.SUSPENDED else replace(job, paused_at=None)
 
 
 def _number(amount: Any) -> int | None:

@@ -59,9 +59,6 @@ class Meter:
     stints: dict[str, Stints] = field(default_factory=dict)
     """By node."""
 
-    to_stamp: dict[int, tuple[Job, str]] = field(default_factory=dict)
-    """What is still to be written into Slurm's own record of a job."""
-
     _records: dict[str, Record[Stints]] | None = None
     _opened: Sequence[Open] = ()
     _opened_at: datetime | None = None

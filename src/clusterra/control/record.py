@@ -15,6 +15,7 @@ from typing import Any
 from clusterra.control.acts import Acts
 from clusterra.control.diagnose import diagnosed
 from clusterra.control.meter import Meter
+from clusterra.control.stamp import Stamps
 from clusterra.control.waste import Wasting
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.settle import carried, settle, wants_earlier_runs
@@ -37,6 +38,7 @@ class Recorder:
     earlier_runs: Callable[[int], Awaitable[Sequence[Job]]]
     """What accounting has of a job's runs before the present one."""
 
+    stamps: Stamps = field(default_factory=Stamps)
     actor_of: Callable[[str], str] = "user:{}".format
     """How the ledger names the person who is a Linux user."""
 
@@ -97,6 +99,7 @@ class Recorder:
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, drops=[*settled, *acts])
         await self.acts.forget(acts)
+        self.stamps.note(told, kept)
         if self._has_moved(kept, known):
             self.moved()
 

@@ -9,7 +9,9 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from clusterra.adapters.ec2_prices import prices
 from clusterra.core.scaling.shapes import Family, Shape, table
+from clusterra.settings import ScalingSettings
 
 FIXED = "w"
 """The shape of workers whose number was given; they are called w-1, w-2 …"""
@@ -55,8 +57,27 @@ def local_fleet(workers: int | None) -> LocalFleet:
         # Nothing is kept back: what the machine needs for itself is small beside its jobs.
         cpus=cpus,
         memory_mib=memory_mib,
+        types=like(cpus, memory_mib, arch),
     )
     return LocalFleet(arch=arch, workers=workers, fixed=shape)
+
+
+def like(cpus: int, memory_mib: int, arch: str) -> tuple[str, ...]:
+    """Return the machines of a cloud that are nearest to a worker and by which it is priced.
+
+    They are the smallest that have as much, or else the largest there are; the cheapest first.
+    """
+    every = table(prices(ScalingSettings().region)).values()
+    sold = [shape for shape in every if shape.arch == arch and not shape.gpus]
+    big_enough = [
+        shape for shape in sold if shape.vcpus >= cpus and shape.memory_gib * 1024 >= memory_mib
+    ]
+    nearest = min(big_enough, key=_bigness) if big_enough else max(sold, key=_bigness, default=None)
+    return nearest.types if nearest else ()
+
+
+def _bigness(shape: Shape) -> tuple[int, int]:
+    return shape.vcpus, shape.memory_gib
 
 
 def share_of_memory(host_mib: int, workers: int) -> int:

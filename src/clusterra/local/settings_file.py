@@ -84,6 +84,7 @@ def _scaling(fleet: LocalFleet) -> dict[str, dict[str, Value]]:
             "memory_gib": shape.memory_gib,
             "cpus": shape.cpus,
             "memory_mib": shape.memory_mib,
+            "types": shape.types,
         },
     }
 

@@ -49,6 +49,9 @@ def site_loops(plane: Plane, site: Site) -> list[Loop]:
     )
     site.nudge = _waker(heed)
 
+    async def stamp() -> bool:
+        return await site.recorder.stamps.write(site.slurm, site.budget, plane.clock)
+
     async def past() -> bool:
         await read_past(site, days=settings.history_days, store=plane.store, clock=plane.clock)
         return site.sky.seen_at is None
@@ -58,6 +61,7 @@ def site_loops(plane: Plane, site: Site) -> list[Loop]:
         observe,
         heed,
         Loop(name=f"history {cluster}", round=past, every=2, idle=60),
+        Loop(name=f"stamp {cluster}", round=stamp, every=1, idle=5),
         Loop(name=f"waste {cluster}", round=site.wasting.settle, every=1, idle=60),
         Loop(
             name=f"agent {cluster}",

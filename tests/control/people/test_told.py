@@ -18,7 +18,7 @@ ABOUT_PEOPLE = {
     type
     for type in CATALOGUE
     if type.startswith(("user.", "admin.token.", "admin.key."))
-    and not type.startswith("user.quota.")
+    and not type.startswith(("user.quota.", "user.cost."))
 }
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from clusterra.adapters.aws_prices import questions, replies
+from clusterra.adapters.aws_prices.borrow import borrow
 from clusterra.adapters.aws_prices.credentials import Credentials, credentials
 from clusterra.adapters.aws_prices.line import Line, unreachable
 from clusterra.adapters.aws_prices.questions import Question
@@ -118,15 +119,10 @@ class AwsPrices:
             raise Refused(
                 "There are no AWS credentials here to ask for prices with.",
                 hint="Give the server AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-                ' and ~/.aws/credentials; or have it use its own table: prices = "table".',
+                ' and ~/.aws/credentials; or set prices.source to "table".',
                 code="cloud-credentials",
             )
-        headers = {"Authorization": found.authorization} if found.authorization else {}
-        status, body = await self._line.ask("GET", found.url, headers)
-        lent = replies.loan(body) if status == 200 else None
-        if lent is None:
-            raise unreachable(found.url, f"it lends no credentials, but answers {status}")
-        return lent
+        return await borrow(found, self._line)
 
 
 def dearest(offers: Iterable[Offer]) -> Mapping[str, int]:
@@ -151,6 +147,6 @@ def _check(region: str) -> None:
     if not _REGION.fullmatch(region) or region.startswith(("cn-", "us-gov-", "us-iso", "eusc-")):
         raise Refused(
             f"AWS has no price list in dollars for the region {shown(region)}.",
-            hint='Use the table, prices = "table", or say what a CPU, a GiB and a GPU cost here.',
+            hint="An admin can say what a CPU, a GiB and a GPU cost here.",
             code="unknown-region",
         )

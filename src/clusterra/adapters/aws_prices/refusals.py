@@ -36,8 +36,9 @@ def refusal(permission: str, by: Credentials, status: int, body: bytes) -> Clust
     if code in _EXPIRED:
         return Refused(
             f"The AWS credentials {by.name} have expired.",
-            hint="Put new ones where these are; `aws configure export-credentials` prints them."
-            " If these are new, this machine's clock is wrong.",
+            hint="Put new ones where these are (`aws configure export-credentials` prints them), and"
+            " start the server again if that is its environment. If these are new, this machine's"
+            " clock is wrong.",
             code="cloud-credentials-expired",
         )
     if code in _DENIED:

@@ -11,7 +11,6 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from clusterra.adapters.aws_prices.credentials import Credentials
 from clusterra.core.money import micros_of
 
 _MILLIONTH = Decimal("0.000001")
@@ -68,12 +67,6 @@ class _Item(msgspec.Struct):
     terms: _Terms
 
 
-class _Loan(msgspec.Struct, rename="pascal"):
-    access_key_id: str
-    secret_access_key: str
-    token: str = ""
-
-
 def products(body: bytes) -> Page | None:
     """Read a page of `GetProducts`; None if it is not one."""
     try:
@@ -106,15 +99,6 @@ def spot_history(body: bytes) -> Page | None:
     return Page(offers=tuple(offers), next=root.findtext("{*}nextToken", ""))
 
 
-def loan(body: bytes) -> Credentials | None:
-    """Read the credentials that a container is lent; None if there are none in it."""
-    try:
-        lent = msgspec.json.decode(body, type=_Loan)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return Credentials(key_id=lent.access_key_id, secret=lent.secret_access_key, token=lent.token)
-
-
 def _offers(text: str) -> Iterator[Offer]:
     try:
         item = msgspec.json.decode(text, type=_Item)
@@ -134,7 +118,8 @@ def _micros(text: str) -> int | None:
         amount = Decimal(text).quantize(_MILLIONTH)
     except InvalidOperation:
         return None
-    return micros_of(str(amount)) or None if amount > 0 else None
+    micros = micros_of(str(amount))
+    return micros if micros is not None and micros > 0 else None
 
 
 def xml(body: bytes) -> ET.Element | None:

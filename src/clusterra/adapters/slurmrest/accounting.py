@@ -1,12 +1,10 @@
 """Jobs as slurmdbd remembers them, in shapes of its own.
 
 Times are plain numbers, the waiting tasks of an array a bit mask, resources lists of
-objects, and output paths what the person wrote. It has a row for each run of a job, and one
-more whenever a run got or lost nodes.
+objects, and output paths what the person wrote. Which rows are one
+run of a job is said in `runs`.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +20,7 @@ NOWHERE = "None assigned"
 """What slurmdbd has for the nodes of a job that never got any."""
 
 SUPERSEDED = frozenset({"REQUEUED", "RESIZING"})
-"""What it says of a row that another one follows. Of a run that lost its node it says neither."""
+"""What it says of a row that another one follows, where it does."""
 
 
 class Array(msgspec.Struct, frozen=True, gc=False):
@@ -156,58 +154,6 @@ def past_job(past: PastJob) -> Job:
         stderr=expand(past.stderr, naming) or stdout,
         run_id=run_id,
         comment=note,
-    )
-
-
-def superseded(job: Job) -> bool:
-    """Say whether this is what came before: a job that was queued again, or had other nodes."""
-    return job.state is JobState.PENDING and not SUPERSEDED.isdisjoint(job.flags)
-
-
-def earlier_runs(rows: Iterable[PastJob]) -> list[Job]:
-    """Return the runs before the last of one job, the first one first.
-
-    The rows of an id are those of several jobs once Slurm has started its ids over: the restart
-    count says how far back they are this job's.
-    """
-    ordered = sorted(rows, key=_age, reverse=True)
-    newest = next(iter(ordered), PastJob())
-    found: list[PastJob] = []
-    later = newest
-    for row in ordered:
-        if row is not newest and not _precedes(row, later):
-            break
-        if row.restart_cnt < newest.restart_cnt or "REQUEUED" in newest.state.current:
-            found.append(row)
-        later = row
-    runs = map(_ended_run, reversed(found))
-    return [run for run in runs if run.started_at is not None and run.ended_at is not None]
-
-
-def _age(row: PastJob) -> tuple[int, int, int]:
-    times = row.time
-    return whole(times.submission) or 0, row.restart_cnt, whole(times.start) or 0
-
-
-def _precedes(row: PastJob, later: PastJob) -> bool:
-    """Say whether it is of the same job: of a run before, or of the same one with other nodes."""
-    if (row.user or row.association.user) != (later.user or later.association.user):
-        return False
-    resized = row.restart_cnt == later.restart_cnt and "RESIZING" in row.state.current
-    return resized or row.restart_cnt < later.restart_cnt
-
-
-def _ended_run(row: PastJob) -> Job:
-    """Return a row as a run that ended and after which its job waited."""
-    run = past_job(row)
-    words = run.flags if run.state is JobState.PENDING else (run.state.value, *run.flags)
-    return replace(
-        run,
-        state=JobState.PENDING,
-        flags=tuple(dict.fromkeys((*words, "REQUEUED"))),
-        ended_at=moment(row.time.end),
-        exit_code=None,
-        signal=None,
     )
 
 

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from clusterra.adapters.slurmrest.accounting import PastJob, earlier_runs, past_job, superseded
+from clusterra.adapters.slurmrest.accounting import PastJob
 from clusterra.adapters.slurmrest.client import Http
 from clusterra.adapters.slurmrest.cluster import (
     ConfReply,
@@ -66,6 +66,7 @@ from clusterra.adapters.slurmrest.reservations import (
     licence,
     reservation,
 )
+from clusterra.adapters.slurmrest.runs import Runs, earlier_runs, superseded
 from clusterra.adapters.slurmrest.signals import known_signal
 from clusterra.adapters.slurmrest.stamp import stamp
 from clusterra.adapters.slurmrest.states import read_marks
@@ -360,7 +361,7 @@ class SlurmRest:
         await self._slurm.close()
 
     async def _past(self, query: Sequence[tuple[str, str]]) -> AsyncGenerator[Job, None]:
-        past = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _past_jobs, query=query)
+        past = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", Runs().read, query=query)
         async with aclosing(past) as found:
             async for some in found:
                 for each in some:
@@ -404,7 +405,3 @@ def _associations(data: Piece) -> list[Association]:
 
 def _rows(data: Piece) -> list[PastJob]:
     return read_list(data, PastJob)
-
-
-def _past_jobs(data: Piece) -> list[Job]:
-    return [past_job(each) for each in _rows(data)]

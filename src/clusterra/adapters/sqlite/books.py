@@ -6,11 +6,11 @@ days, and only the ends of a period from those of quarters.
 """
 
 import json
+import operator
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
@@ -50,7 +50,7 @@ _GET_PAYER = f"select key from payer where ({_PAYER}) = (?, ?, ?, ?, ?, ?)"  # n
 _PUT_PAYER = f"insert into payer ({_PAYER}) values (?, ?, ?, ?, ?, ?) returning key"  # noqa: S608
 
 _SUMS = ("micros", "jobs", "unknown", "seconds", "cpu_seconds", "gpu_seconds")
-_amounts = attrgetter(*_SUMS)
+_amounts = operator.attrgetter(*_SUMS)
 _ADD = (
     "insert into spent values (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
     " on conflict do update set "
@@ -85,7 +85,7 @@ class Posting:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._lines: defaultdict[Line, dict[Place, Sums]] = defaultdict(dict)
+        self._lines: defaultdict[Line, dict[Place, tuple[int, ...]]] = defaultdict(dict)
         self._runs: dict[tuple[str, int, int, int], PaidRun] = {}
 
     def add(self, cluster: str, entries: Iterable[Entry]) -> None:
@@ -103,17 +103,18 @@ class Posting:
             rows = self._lines[line]
             for span, parts in spans:
                 for at, sums in parts:
-                    place = span, at
-                    rows[place] = rows[place] + sums if place in rows else sums
+                    place, amounts = (span, at), _amounts(sums)
+                    known = rows.get(place)
+                    rows[place] = tuple(map(operator.add, known, amounts)) if known else amounts
             if run is not None:
-                known = self._runs.get(key := _key(run))
-                self._runs[key] = known.and_then(run) if known else run
+                earlier = self._runs.get(key := _key(run))
+                self._runs[key] = earlier.and_then(run) if earlier else run
 
     def finish(self) -> None:
         for line, rows in self._lines.items():
             payer = self._payer(line)
             self._db.executemany(
-                _ADD, [(payer, *place, *_amounts(sums)) for place, sums in rows.items()]
+                _ADD, [(payer, *place, *amounts) for place, amounts in rows.items()]
             )
         self._db.executemany(_PUT_RUN, [_row(self._whole(run)) for run in self._runs.values()])
 
@@ -176,6 +177,9 @@ def dearest(cluster: str, query: RunQuery) -> tuple[str, Binds]:
         meant += " and person = :person"
         binds["person"] = query.person
         index = "paid_run_person"
+    if query.unknown:
+        meant += " and why_unknown <> ''"
+        index = "paid_run_unknown"
     statement = (
         f"select {_RUN} from paid_run indexed by {index} where {meant}"  # noqa: S608
         " order by micros desc, until desc, job desc, born desc, restarts desc limit :limit"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from clusterra.core.cost.charges import HOUR, Charge, accrued, seconds_between
+from clusterra.core.cost.charges import HOUR, Charge, accrued, between, seconds_between
 from clusterra.core.errors import Invalid
 
 QUARTER = timedelta(minutes=15)
@@ -203,6 +203,9 @@ class RunQuery:
     since: datetime
     until: datetime
     person: str | None = None
+    unknown: bool = False
+    """Only those of which it is not known what they cost."""
+
     limit: int = 100
 
 
@@ -219,31 +222,39 @@ def portions(entry: Entry, every: timedelta = QUARTER) -> Iterable[tuple[int, Su
     and calendars are slow. With days, which are UTC's, a day is what its quarters come to.
     """
     found: dict[int, Sums] = {}
+
+    def put(at: int, sums: Sums) -> None:
+        found[at] = found[at] + sums if at in found else sums
+
     owed, step = 0, seconds_between(_EPOCH, _EPOCH + every)
     for charge in entry.charges:
         rate = 0 if entry.why_unknown else charge.usd_per_hour or 0
-        alike: dict[int, Sums] = {}  # whole quarters at one rate differ by a millionth at most
+        alike: dict[tuple[int, int], Sums] = {}  # whole quarters differ by a millionth at most
         for at, seconds in _cut(charge, step):
             before, owed = owed // HOUR, owed + rate * seconds
-            micros = owed // HOUR - before
-            if seconds < step or at in found:
-                found[at] = found.get(at, NOTHING) + _worth(entry, seconds, micros)
-            elif micros in alike:
-                found[at] = alike[micros]
-            else:
-                found[at] = alike[micros] = _worth(entry, seconds, micros)
+            part = seconds, owed // HOUR - before
+            if part not in alike:
+                alike[part] = _worth(entry, *part)
+            put(at, alike[part])
     if entry.jobs or entry.why_unknown:
         over = seconds_between(_EPOCH, entry.until)
-        last = over - over % step
-        counted = Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown)))
-        found[last] = found.get(last, NOTHING) + counted
+        put(over - over % step, Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown))))
     return found.items()
 
 
 def within(entry: Entry, since: datetime, until: datetime) -> Sums:
-    """Return what an entry comes to in a period, as the books would have it."""
-    begin, end = seconds_between(_EPOCH, since), seconds_between(_EPOCH, until)
-    return sum((sums for at, sums in portions(entry) if begin <= at < end), NOTHING)
+    """Return what an entry comes to in a period, as the books would have it.
+
+    Both ends are on a quarter of an hour. It is worked out without going through the quarters
+    in between: this is asked of every running job whenever somebody looks.
+    """
+    micros = 0 if entry.why_unknown else between(entry.charges, since, until)
+    pieces = ((max(each.since, since), min(each.until, until)) for each in entry.charges)
+    seconds = sum(seconds_between(*piece) for piece in pieces if piece[0] < piece[1])
+    sums = _worth(entry, seconds, micros)
+    if since <= quarter_of(entry.until) < until:
+        sums += Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown)))
+    return sums
 
 
 def paid_run(cluster: str, entry: Entry) -> PaidRun | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from clusterra.core.clusters import Node
-from clusterra.core.cost.prices import Book, Quote
+from clusterra.core.cost.prices import Book, Quote, Source
 from clusterra.core.cost.stints import Stint, Stints
 from clusterra.core.scaling.edge import EdgeReport, Machine
 from clusterra.core.scaling.fleet import Phase
@@ -47,8 +47,8 @@ class Presence:
 
     def _known(self, node: Node, machine: Machine | None, last: Stint | None) -> Stint:
         said = self.book.quote(node, machine, self._shape(node), self.purchase)
-        if self.report is None and self.book.rates is None and last and last.quote:
-            said = last.quote
+        if self.report is None and self.book.rates is None and last and _is_from_the_edge(last):
+            said = last.quote or said
         return _priced(node, said, since=self.now, phase=phase_of(node))
 
     def _shape(self, node: Node) -> Shape | None:
@@ -91,6 +91,12 @@ class Presence:
     def _since(self, since: datetime, node: Node, said: Quote | str) -> Stint:
         begun = min(since.replace(microsecond=0), self.now)
         return _priced(node, said, since=begun, phase=Phase.WARMING)
+
+
+def _is_from_the_edge(stint: Stint) -> bool:
+    """Say whether its price was that of a machine whose kind only the edge knows."""
+    quote = stint.quote
+    return quote is not None and not quote.estimate and quote.source is not Source.RATES
 
 
 def _present(before: Mapping[str, Stints], name: str) -> Stint | None:

@@ -14,6 +14,7 @@ from clusterra.core.clusters import Node
 from clusterra.core.money import dollars
 from clusterra.core.scaling.edge import Machine, Offering
 from clusterra.core.scaling.shapes import Price, Purchase, Shape
+from clusterra.core.seen import Seen, Sight
 
 STALE_AFTER = timedelta(seconds=90)
 """An edge says its prices again with every heartbeat. One that has been silent for longer is
@@ -109,6 +110,47 @@ class Book:
             f"It is not known what kind of machine {node.name} is; an admin can say what a CPU, "
             "a GiB and a GPU cost here."
         )
+
+    def of_shape(
+        self, shape: Shape, buys: Purchase, offerings: Sight[tuple[Offering, ...]]
+    ) -> Quote | str:
+        """Return what a worker of that shape would cost if it were started now.
+
+        Where the edge tells prices, machines are bought: the cheapest of that shape counts.
+        """
+        if self.rates is not None:
+            node = Node(
+                name=shape.name,
+                state="",
+                cpus=shape.cpus,
+                memory_mib=shape.memory_mib,
+                gpus=shape.gpus,
+            )
+            return self.quote(node, None, shape, buys)
+        if not isinstance(offerings, Seen) or not offerings.value:
+            return self._stood_for(shape, buys)
+        offered = [
+            each
+            for each in offerings.value
+            if each.instance_type in shape.types and each.lifecycle == buys
+        ]
+        if offered:
+            best = min(offered, key=lambda each: (each.usd_per_hour, each.zone))
+            return Quote(
+                usd_per_hour=best.usd_per_hour,
+                source=Source.EDGE,
+                at=offerings.at,
+                basis=f"{best.instance_type} {best.lifecycle} in {best.zone}",
+            )
+        # Without a zone no edge price is found: what remains is the cloud's list, then the table.
+        quotes = [
+            self._bought(Machine(name=shape.name, instance_type=kind, lifecycle=buys))
+            for kind in shape.types
+        ]
+        known = [each for each in quotes if isinstance(each, Quote)]
+        if not known:
+            return f"No price is known for the shape {shape.name}."
+        return min(known, key=lambda each: each.usd_per_hour)
 
     def _bought(self, machine: Machine) -> Quote | str:
         kind, lifecycle, zone = machine.instance_type, machine.lifecycle, machine.zone

@@ -143,7 +143,7 @@ def _gpus(properties: Mapping[str, Any], tasks: int) -> tuple[int, str]:
         ("tres_per_job", 1, _most_nodes(properties.get("nodes"))),
     ):
         number = 0
-        for model, gpus in _gpus_in(properties.get(field)):
+        for model, gpus in gpus_in(properties.get(field)):
             number += gpus
             named = model.lower() or named
         if number:
@@ -151,7 +151,8 @@ def _gpus(properties: Mapping[str, Any], tasks: int) -> tuple[int, str]:
     return most, named
 
 
-def _gpus_in(text: Any) -> Iterator[tuple[str, int]]:
+def gpus_in(text: Any) -> Iterator[tuple[str, int]]:
+    """Read the GPUs of `gres/gpu:a10g:2,license/x:1`: model and number of each."""
     for part in str(text or "").split(","):
         found = _GPU.fullmatch(part.strip())
         if found:
@@ -159,7 +160,7 @@ def _gpus_in(text: Any) -> Iterator[tuple[str, int]]:
 
 
 def _gpu_memory(properties: Mapping[str, Any]) -> int:
-    return sum(number for _, number in _gpus_in(properties.get("memory_per_tres")))
+    return sum(number for _, number in gpus_in(properties.get("memory_per_tres")))
 
 
 def _most_nodes(nodes: Any) -> int:

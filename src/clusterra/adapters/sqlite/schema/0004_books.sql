@@ -50,3 +50,4 @@ create table paid_run (
 -- The dearest first, with all that says whether a run is meant, so that no other row is read.
 create index paid_run_dearest on paid_run (cluster, micros, until, job, born, restarts, since);
 create index paid_run_person on paid_run (cluster, person, micros, until, job, born, restarts, since);
+create index paid_run_unknown on paid_run (cluster, until) where why_unknown <> '';
