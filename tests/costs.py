@@ -31,7 +31,7 @@ SMALL = Shape(
 
 
 def a_node(name: str = "w1", **facts: Any) -> Node:
-    known = {
+    known: dict[str, Any] = {
         "state": "IDLE",
         "cpus": SMALL.cpus,
         "memory_mib": SMALL.memory_mib,

@@ -17,9 +17,17 @@ from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
+import pytest
 from aiohttp import web
 
+from clusterra.adapters.aws_prices import AwsPrices
+from clusterra.adapters.clock import SystemClock
+from clusterra.core.errors import ClusterraError
+from clusterra.core.scaling.shapes import Price
+
+HERE, C7G = "us-east-1", "c7g.xlarge"
 KEY_ID, SECRET, TOKEN = "ASIAEXAMPLE", "se/cr+et%", "a-session=="
+KEYS = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
 LISTS = {"us-east-1", "eu-central-1", "ap-south-1"}
 
@@ -30,7 +38,7 @@ NEARLY = [
     {"capacitystatus": "UnusedCapacityReservation"},
     {"marketoption": "CapacityBlock"},
 ]
-"""What else is on the list for a type and a region. Each costs a hundred times as much here."""
+"""What else is on the list for a type and a region. Each costs far more here."""
 
 
 @dataclass
@@ -74,12 +82,7 @@ class AwsStandIn:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {
-            "AWS_ACCESS_KEY_ID": KEY_ID,
-            "AWS_SECRET_ACCESS_KEY": SECRET,
-            "AWS_SESSION_TOKEN": TOKEN,
-            "AWS_ENDPOINT_URL": self.url,
-        }
+        return {**KEYS, "AWS_SESSION_TOKEN": TOKEN, "AWS_ENDPOINT_URL": self.url}
 
     async def answer(self, request: web.Request) -> web.Response:
         body = await request.read()
@@ -131,7 +134,7 @@ class AwsStandIn:
         return [
             ({"instanceType": type, "regionCode": region, **usual, **other}, price)
             for (region, type), amount in self.on_demand.items()
-            for other, price in [({}, amount), *((each, f"{amount}00.99") for each in NEARLY)]
+            for other, price in [({}, amount), *((each, "99.9900000000") for each in NEARLY)]
         ]
 
     def history(self, region: str, question: Mapping[str, str]) -> web.Response:
@@ -181,6 +184,28 @@ class AwsStandIn:
 def lent() -> web.Response:
     keys = {"AccessKeyId": KEY_ID, "SecretAccessKey": SECRET, "Token": TOKEN}
     return web.json_response({"Code": "Success", **keys, "Expiration": "2030-01-01T00:00:00Z"})
+
+
+async def ask(
+    environ: Mapping[str, str], region: str = HERE, *types: str, patience: float = 5
+) -> Mapping[str, Price]:
+    """Return what these types cost, or one."""
+    prices = AwsPrices(environ, SystemClock(), patience=patience)
+    try:
+        return await prices.prices(region, types or [C7G])
+    finally:
+        await prices.close()
+
+
+async def refused(environ: Mapping[str, str], region: str = HERE) -> ClusterraError:
+    """Return why there is no answer; it says what to do, and no secret."""
+    with pytest.raises(ClusterraError) as caught:
+        await ask(environ, region, patience=0.5)
+    why = caught.value
+    assert why.hint
+    for secret in (SECRET, TOKEN):
+        assert secret not in why.detail + why.hint
+    return why
 
 
 def product(attributes: Mapping[str, str], amount: str) -> str:

@@ -221,7 +221,7 @@ def shown(world: World, job: Job) -> str:
         words = ("--allocations", "--noheader", "--parsable2", "--format=admincomment")
         return world.command("sacct", f"--jobs={job.label}", *words)
     lines = world.command("scontrol", "show", "job", str(job.id)).splitlines()
-    return next((line.partition("=")[2] for line in lines if "AdminComment=" in line), "")
+    return next((line.partition("=")[2].strip() for line in lines if "AdminComment=" in line), "")
 
 
 def test_a_stamp_is_shown_by_slurms_own_tools_and_replaced_by_the_next(world: World) -> None:

@@ -113,7 +113,8 @@ class Meter:
         return forgotten(self.stints, min([now - KEPT, *begins]))
 
     async def _write(self, changed: Mapping[str, Stints]) -> None:
-        known = self._records or {}
+        assert self._records is not None
+        known = self._records
         puts: list[Record[Stints]] = []
         drops: list[Record[Stints]] = []
         for name, stints in changed.items():

@@ -1,96 +1,61 @@
-"""How somebody stands against their quota: what they have spent, and what is on its way.
-
-Spent is what is in the books and what runs has come to. Projected is that, with all that runs
-taken to its time limit; a job without one is taken to go on to the end of the period.
-"""
+"""What one job has cost by now, whatever has become of it."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
-from clusterra.core.cost.periods import Period
-from clusterra.core.cost.quota import WORKSPACE, Mode, Quota
-from clusterra.core.money import dollars
+from clusterra.core.cost.open import Open, ends_at
+from clusterra.core.events.derive import has_run
+from clusterra.core.jobs.job import HALF_READ, Job, JobState
 
-HIGH_PERCENT = 80
-"""Of a limit: from here on somebody should know."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """What somebody spends in a period, in millionths of a dollar."""
-
-    period: Period
-    booked: int = 0
-    pending: int = 0
-    """What running jobs have come to so far."""
-
-    to_come: int = 0
-    """What they will have come to by their time limits, on top."""
-
-    waiting: int = 0
-    """What jobs that wait would cost if they started now. 0 where nobody has asked for it."""
-
-    @property
-    def spent(self) -> int:
-        return self.booked + self.pending
-
-    @property
-    def projected(self) -> int:
-        return self.spent + self.to_come
+NOT_READ = "Slurm has not told yet how it ended."
+NOT_RECORDED = "It ran before this cluster was connected, when nobody kept what it cost."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    whose: str
-    """An e-mail, a Linux user, or `WORKSPACE`."""
+    """All amounts in millionths of a dollar."""
 
-    quota: Quota
-    month: Figures
-    day: Figures
-    now: datetime
-    burn: int = 0
-    """What all that runs costs per hour."""
+    micros: int | None = 0
+    """So far, earlier runs included; None if it is not known."""
 
-    burn_waiting: int = 0
-    """What jobs that wait would add to that. 0 where nobody has asked for it."""
+    usd_per_hour: int | None = None
+    """While it runs; None if it does not, or if that is not known."""
 
-    unpriced: int = 0
-    """How many of the running jobs are in no figure, because their price is not known."""
+    estimated: int | None = None
+    """In all, if it takes all its time; None without a limit or a price. Of one that has ended,
+    what was estimated when it began."""
 
-    @property
-    def name(self) -> str:
-        return "the workspace" if self.whose == WORKSPACE else self.whose
-
-    @property
-    def limit(self) -> int | None:
-        """Return the limit of the month, with what was allowed on top."""
-        return self.quota.month_now(self.now)
-
-    @property
-    def left(self) -> int | None:
-        return None if self.limit is None else max(self.limit - self.month.spent, 0)
-
-    @property
-    def over_by(self) -> int:
-        """Return how much of what runs has to go; 0 where nothing does."""
-        if self.limit is None or self.quota.mode is not Mode.BLOCK_AND_KILL:
-            return 0
-        most = self.limit * (100 + self.quota.buffer_percent) // 100
-        return max(self.month.projected - most, 0)
-
-    def why_over(self) -> str:
-        """Say, in numbers, why jobs have to go."""
-        buffer = f" and {self.quota.buffer_percent} %" if self.quota.buffer_percent else ""
-        return (
-            f"{self.name} would have spent {dollars(self.month.projected)} in"
-            f" {self.month.period.name} once all that runs has taken its time"
-            f" ({dollars(self.month.spent)} so far, {dollars(self.month.to_come)} to come);"
-            f" the limit is {dollars(self.limit or 0)}{buffer}"
-        )
+    why_unknown: str = ""
+    final: bool = False
+    """It has ended, and what it cost does not change any more."""
 
 
-def percent(spent: int, limit: int | None) -> int | None:
-    """Return how much of a limit is spent, rounded down: 100 is all of it."""
-    if limit is None:
-        return None
-    return spent * 100 // limit if limit else (100 if spent else 0)
+def while_running(open: Open) -> Standing:
+    """Return what a job that runs or is suspended has cost."""
+    end = ends_at(open.job)
+    known = open.micros is not None and open.usd_per_hour is not None and end is not None
+    return Standing(
+        micros=open.micros,
+        usd_per_hour=open.usd_per_hour,
+        estimated=(open.micros or 0) + open.to_come(end) if known and end else None,
+        why_unknown=open.job.why_unbilled or open.bill.why_unknown,
+    )
+
+
+def at_rest(job: Job) -> Standing:
+    """Return what a job that waits or has ended has cost."""
+    billed = None if job.why_unbilled else job.billed_micros
+    if job.state is JobState.PENDING:
+        return Standing(micros=billed, why_unknown=job.why_unbilled)
+    why = job.why_unbilled or _why_not_billed(job)
+    return Standing(
+        micros=None if why else billed,
+        estimated=job.estimated_micros,
+        why_unknown=why,
+        final=HALF_READ not in job.flags,
+    )
+
+
+def _why_not_billed(job: Job) -> str:
+    if not has_run(job) or job.restarts in job.billed_runs or job.state is JobState.LOST:
+        return ""
+    return NOT_READ if HALF_READ in job.flags else NOT_RECORDED
