@@ -50,6 +50,7 @@ def settings_page() -> str:
         ("[server]", settings.ServerSettings),
         ("[slurm]", settings.SlurmSettings),
         ("[ledger]", settings.LedgerSettings),
+        ("[prices]", settings.PriceSettings),
         ("[oidc]", settings.OidcSettings),
         ("[[workspaces]]", settings.WorkspaceSettings),
         ("[[clusters]]", settings.ClusterSettings),

@@ -47,7 +47,17 @@ from clusterra.core.people.person import Workspace, ledger_of
 from clusterra.core.people.rules import Rules
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
-from clusterra.ports import Archive, Clock, Logs, Provider, Sealer, Signer, Slurm, Store
+from clusterra.ports import (
+    Archive,
+    Clock,
+    Logs,
+    PriceList,
+    Provider,
+    Sealer,
+    Signer,
+    Slurm,
+    Store,
+)
 from clusterra.settings import ClusterSettings, ScalingSettings, Settings, WorkspaceSettings
 
 log = structlog.get_logger()
@@ -70,6 +80,7 @@ def make_plane(
     signer: Signer | None = None,
     sealer: Sealer | None = None,
     provider: Provider | None = None,
+    price_list: PriceList | None = None,
 ) -> Plane:
     """Put a plane together. Without an archive and keys it has some that last as long as it."""
     archive = archive or MemoryArchive()
@@ -97,6 +108,7 @@ def make_plane(
         token=token,
         keys=keys,
         jwt_keys=_jwt_keys(settings),
+        price_list=price_list,
         make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
     for site in sites:
@@ -177,6 +189,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
             open_seal_key(settings.server.session_key or state / "session.key"), clock=clock
         ),
         provider=_provider(settings, clock),
+        price_list=_price_list(settings, clock),
     )
     try:
         await plane.bring_back()
@@ -196,6 +209,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         await plane.people.uses.write()
         if plane.people.provider is not None:
             await plane.people.provider.close()
+        if plane.price_list is not None:
+            await plane.price_list.close()
         for ledger in plane.ledgers.values():
             await ledger.sign_if_possible()
         for site in plane.sites.values():
@@ -224,6 +239,21 @@ async def _told(telling: Awaitable[None]) -> None:
         # A ledger that takes nothing is shown and complained of elsewhere; it stops nobody
         # from starting, and reading.
         log.warning("ledger.not_told", why=error.detail)
+
+
+def _price_list(settings: Settings, clock: Clock) -> PriceList | None:
+    match settings.prices.source:
+        case "table":
+            return None
+        case "aws":
+            # Brings what signs requests, which a server that asks nobody need not load.
+            from clusterra.adapters.aws_prices import AwsPrices  # noqa: PLC0415
+
+            return AwsPrices(os.environ, clock)
+        case other:
+            raise Invalid(
+                f"The setting prices.source cannot be {other!r}.", hint="Say table or aws."
+            )
 
 
 def _provider(settings: Settings, clock: Clock) -> Provider | None:
@@ -285,6 +315,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         account=each.account,
         slurm_key=_read_slurm_key(each.slurm_key),
         shapes=shapes,
+        region=each.scaling.region if each.scaling else "",
         policy=shape_table.policy(each.scaling) if each.scaling else Policy(),
         begun_at=datetime.fromtimestamp(embedded.started_at, UTC)
         if embedded and embedded.started_at

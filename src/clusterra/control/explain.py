@@ -90,6 +90,11 @@ async def explain_job(
     return Explained(job=shown, why=why)
 
 
+async def look_around(site: Site, job: Job, caller: Caller, *, store: Store, clock: Clock) -> Facts:
+    """Look up what a job would wait for that Slurm does not have yet."""
+    return await _Looking(site, job, caller, store, clock).facts(clock.now(), "")
+
+
 async def _fresh(site: Site, job: Job, clock: Clock) -> tuple[Job, datetime | None, str]:
     """Ask Slurm for a job that waits: why it does changes without its state."""
     if job.state is not JobState.PENDING:

@@ -48,6 +48,21 @@ async def foreseen(
     return guess
 
 
+async def guessed(
+    site: Site,
+    job: Job,
+    ahead: Ahead,
+    starts: tuple[float, ...],
+    *,
+    store: Store,
+    now: datetime,
+) -> Estimate:
+    """Guess without a record: about a job that may never be submitted."""
+    record = await store.get(FORECASTS, site.cluster.id, Forecasts())
+    past = await _past(site, job, starts, store)
+    return estimate(ahead, past, now=now, calibration=record.value.calibration)
+
+
 async def _keep(
     cluster: str, record: Record[Forecasts], forecasts: Forecasts, store: Store
 ) -> None:

@@ -62,6 +62,8 @@ class Meter:
     _records: dict[str, Record[Stints]] | None = None
     _opened: Sequence[Open] = ()
     _opened_at: datetime | None = None
+    _last: dict[int, Open] = field(default_factory=dict)
+    """Each running job as it was last priced: while nothing changes, only time goes on."""
 
     # --- the history of the nodes
 
@@ -135,6 +137,7 @@ class Meter:
             known.pop(drop.id.partition("/")[2], None)
         self.stints = {name: each.value for name, each in known.items()}
         self._opened_at = None
+        self._last.clear()
 
     # --- what jobs cost
 
@@ -181,11 +184,18 @@ class Meter:
         """Return every job that runs, with what it has come to by this second."""
         now = self.clock.now().replace(microsecond=0)
         if self._opened_at != now:
-            self._opened = tuple(self.open(job, now) for job in self.running.values())
+            last = self._last
+            self._opened = tuple(
+                (last[id].later(now) if id in last and last[id].job is job else None)
+                or self.open(job, now)
+                for id, job in self.running.items()
+            )
+            self._last = {each.job.id: each for each in self._opened}
             self._opened_at = now
         return self._opened
 
     def open(self, job: Job, now: datetime) -> Open:
+        """Return what a job that runs has come to by a moment."""
         made = self.bill(job, now)
         rate = 0 if job.state is JobState.SUSPENDED else self._present_rate(job, made, now)
         return Open(job=job, payer=self.payer(job), bill=made, usd_per_hour=rate, now=now)

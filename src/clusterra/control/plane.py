@@ -23,7 +23,7 @@ from clusterra.core.clusters import REGISTERED, Registered
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.ids import uuid7
 from clusterra.core.people.credentials import FileKey
-from clusterra.ports import Archive, Clock, JwtKeys, Signer, Store
+from clusterra.ports import Archive, Clock, JwtKeys, PriceList, Signer, Store
 from clusterra.settings import Settings
 
 log = structlog.get_logger()
@@ -54,6 +54,9 @@ class Plane:
     jwt_keys: JwtKeys
     make_site: Callable[[Registered], Site]
     """Makes a registered cluster ready to be looked after. Raises Invalid."""
+
+    price_list: PriceList | None = None
+    """What a cloud charges, where it is asked."""
 
     heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
     connect: Connect = field(init=False)

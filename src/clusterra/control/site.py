@@ -69,6 +69,9 @@ class Site:
     """The workers there can be, where they are ours to start and stop through an agent. Empty
     where they are not."""
 
+    region: str = ""
+    """Of the cloud whose prices count; empty where that is not known."""
+
     policy: Policy = field(default_factory=Policy)
     """How its fleet grows and shrinks until an admin says otherwise."""
 

@@ -35,6 +35,9 @@ HEARD_WITHIN = timedelta(seconds=5)
 """How long slurmctld may take to hear from accounting of a person just enrolled."""
 
 
+_AT_HOME = {"current_working_directory": ""}
+
+
 class Outcome(StrEnum):
     INTENDED = "intended"
     ACCEPTED = "accepted"
@@ -118,6 +121,17 @@ class Submitter:
         done = await asyncio.shield(task)
         _check_same(done.submission, intent, key)
         return replace(done, repeated=done.repeated or joined is not None)
+
+    async def rehearse(self, compose: Compose, caller: Caller) -> JobRequest:
+        """Return what would be handed to Slurm, or refuse as a submission would; do nothing."""
+        login = await self.site.logins.rehearse(caller.user)
+        request = compose(login, self.new_run_id())
+        if request.properties.get("current_working_directory") == login.home:
+            # It is made with the user.
+            await self._check(replace(request, properties=request.properties | _AT_HOME))
+        else:
+            await self._check(request)
+        return request
 
     async def settle(self) -> None:
         """Wait until everything accepted has been recorded, before the store is closed."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 MOST = 10_000
 """Names in a list; what comes after them is left out."""
@@ -9,6 +10,7 @@ MOST = 10_000
 _PART = re.compile(r"([^\[,]*)(?:\[([^\]]*)\])?([^,\[]*)(?:,|$)")
 
 
+@lru_cache(maxsize=4096)
 def expand(text: str) -> frozenset[str]:
     return frozenset(name for name, _ in zip(_names(text), range(MOST), strict=False))
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from clusterra.control.checkpoint import Checkpointer
+from clusterra.control.cloud_prices import CloudPrices
 from clusterra.control.evict import Evictor
 from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
@@ -22,6 +23,7 @@ from clusterra.settings import SlurmSettings
 
 SCALE_SECONDS = 20
 AGENT_SECONDS = 5
+PRICES_SECONDS = 900
 SIGN_SECONDS = 60
 SIGN_EVENTS = 1_000
 """How much, and for how long, may stand in a ledger without a signature."""
@@ -79,6 +81,11 @@ def server_loops(plane: Plane) -> list[Loop]:
     made: list[Loop] = []
     for workspace in people.workspaces:
         made += ledger_loops(plane, plane.ledgers[ledger_of(workspace.id)])
+    if plane.price_list is not None:
+        cloud = CloudPrices(
+            price_list=plane.price_list, sites=lambda: [*plane.sites.values()], clock=plane.clock
+        )
+        made.append(Loop(name="prices", round=cloud.refresh, every=60, idle=PRICES_SECONDS))
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
     return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]

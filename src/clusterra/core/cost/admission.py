@@ -11,7 +11,7 @@ from fractions import Fraction
 from clusterra.core.cost.charges import HOUR, seconds_between
 from clusterra.core.cost.estimate import Priced
 from clusterra.core.cost.quota import Mode
-from clusterra.core.cost.standing import Figures, Standing
+from clusterra.core.cost.quota_standing import Figures, Standing
 from clusterra.core.errors import Refused
 from clusterra.core.money import dollars
 
@@ -61,8 +61,8 @@ def uncounted(standings: Iterable[Standing], priced: Priced) -> str:
 def cost_within(priced: Priced, figures: Figures, standing: Standing) -> int:
     """Return what a job would cost in a period if it began now and took all its time."""
     left = max(seconds_between(standing.now, figures.period.until), 0)
-    seconds = left if priced.minutes is None else min(priced.minutes * 60, left)
-    return (priced.usd_per_hour or 0) * seconds // HOUR
+    most = (priced.usd_per_hour or 0) * left // HOUR
+    return most if priced.total is None else min(priced.total, most)
 
 
 def _objections(standing: Standing, priced: Priced, rate: int) -> Iterable[Objection]:
@@ -82,14 +82,16 @@ def _objections(standing: Standing, priced: Priced, rate: int) -> Iterable[Objec
                 f" {dollars(limit)}. {_parts(figures)}, this job {dollars(adds)}.",
             )
     whole = cost_within(priced, standing.month, standing) if priced.total is None else priced.total
-    if quota.job is not None and whole > quota.job:
+    each = whole // max(priced.tasks, 1)
+    if quota.job is not None and each > quota.job:
+        job = "Each task of this array" if priced.tasks > 1 else "This job"
         until = " by the end of the month, as it has no time limit" if priced.total is None else ""
         yield _objection(
             standing,
-            whole,
+            each,
             quota.job,
-            f"This job would cost {dollars(whole)}{until}; {who} may spend {dollars(quota.job)} on"
-            " one job.",
+            f"{job} would cost {dollars(each)}{until}; {who} may spend {dollars(quota.job)} on one"
+            " job.",
         )
     together = standing.burn + standing.burn_waiting + rate
     if quota.burn is not None and together > quota.burn:

@@ -17,9 +17,9 @@ from clusterra.core.cost.charges import HOUR, Charge, accrued, between, seconds_
 from clusterra.core.errors import Invalid
 
 QUARTER = timedelta(minutes=15)
-DAY = timedelta(days=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STEP = int(QUARTER.total_seconds())
 
 
 class What(StrEnum):
@@ -215,22 +215,22 @@ def quarter_of(moment: datetime) -> datetime:
     return utc - (utc - _EPOCH) % QUARTER
 
 
-def portions(entry: Entry, every: timedelta = QUARTER) -> Iterable[tuple[int, Sums]]:
+def portions(entry: Entry) -> Iterable[tuple[int, Sums]]:
     """Return what an entry adds to which quarters of an hour; together exactly all of it.
 
     A quarter is told by its beginning, in seconds since 1970: a run of a month has thousands,
-    and calendars are slow. With days, which are UTC's, a day is what its quarters come to.
+    and calendars are slow.
     """
     found: dict[int, Sums] = {}
 
     def put(at: int, sums: Sums) -> None:
         found[at] = found[at] + sums if at in found else sums
 
-    owed, step = 0, seconds_between(_EPOCH, _EPOCH + every)
+    owed = 0
     for charge in entry.charges:
         rate = 0 if entry.why_unknown else charge.usd_per_hour or 0
         alike: dict[tuple[int, int], Sums] = {}  # whole quarters differ by a millionth at most
-        for at, seconds in _cut(charge, step):
+        for at, seconds in _cut(charge):
             before, owed = owed // HOUR, owed + rate * seconds
             part = seconds, owed // HOUR - before
             if part not in alike:
@@ -238,7 +238,7 @@ def portions(entry: Entry, every: timedelta = QUARTER) -> Iterable[tuple[int, Su
             put(at, alike[part])
     if entry.jobs or entry.why_unknown:
         over = seconds_between(_EPOCH, entry.until)
-        put(over - over % step, Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown))))
+        put(over - over % _STEP, Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown))))
     return found.items()
 
 
@@ -273,12 +273,12 @@ def paid_run(cluster: str, entry: Entry) -> PaidRun | None:
     )
 
 
-def _cut(charge: Charge, step: int) -> Iterator[tuple[int, int]]:
-    """Cut a charge at every full quarter of an hour, or day; yield each with its seconds."""
+def _cut(charge: Charge) -> Iterator[tuple[int, int]]:
+    """Cut a charge at every full quarter of an hour; yield each quarter with its seconds."""
     since, until = seconds_between(_EPOCH, charge.since), seconds_between(_EPOCH, charge.until)
-    at = since - since % step
+    at = since - since % _STEP
     while since < until:
-        after = at + step
+        after = at + _STEP
         yield at, min(after, until) - since
         since = at = after
 

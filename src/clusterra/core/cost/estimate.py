@@ -48,6 +48,9 @@ class Priced:
     tasks: int = 1
     """Of an array; amounts are for all of them together."""
 
+    at_once: int = 1
+    """How many of them may run at a time."""
+
     usd_per_hour: int | None = None
     """While it runs, at its share of each worker; of an array, as many tasks as may run at a
     time. None if it is not known."""
@@ -78,6 +81,12 @@ class Priced:
 
     said: str = ""
     """What the planner says of it."""
+
+    def for_seconds(self, seconds: float) -> int | None:
+        """Return what it costs if each task takes that long; None if no price is known."""
+        if self.usd_per_hour is None:
+            return None
+        return self.usd_per_hour // self.at_once * int(seconds) // HOUR * self.tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +128,13 @@ def price(job: Job, ground: Ground) -> Priced:
     place = _ours(job, ground) if ground.shapes and not named else _theirs(job, ground)
     tasks, at_once = _tasks(job)
     if isinstance(place, Priced):
-        return replace(place, tasks=tasks, minutes=job.time_limit_minutes)
+        return replace(place, tasks=tasks, at_once=at_once, minutes=job.time_limit_minutes)
     found = Priced(
         shape=place.shape,
         node=place.node,
         workers=place.need.nodes,
         tasks=tasks,
+        at_once=at_once,
         minutes=job.time_limit_minutes,
         cause=place.cause,
         starts=place.starts,

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from clusterra.core.change import Kind
 from clusterra.core.cost.open import Open
 from clusterra.core.cost.quota import WORKSPACE
-from clusterra.core.cost.standing import Standing
+from clusterra.core.cost.quota_standing import Standing
 
 AGAIN = timedelta(seconds=30)
 """How long after it was asked to end a job may still run before it is asked again."""

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from clusterra.core.cost.bill import Bill
 from clusterra.core.cost.books import Entry, Payer, Run
-from clusterra.core.cost.charges import HOUR, seconds_between
-from clusterra.core.jobs.job import Job
+from clusterra.core.cost.charges import HOUR, Charge, seconds_between
+from clusterra.core.jobs.job import Job, JobState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,24 @@ class Open:
         if self.job.why_unbilled or self.bill.micros is None:
             return None
         return self.job.billed_micros + self.bill.micros
+
+    def later(self, now: datetime) -> "Open | None":
+        """Return it as it is when nothing but time has gone on; None if that cannot be said."""
+        if self.job.state is not JobState.RUNNING or now < self.now or not self.bill.charges:
+            return None
+        *before, last = self.bill.charges
+        grown = Charge(since=last.since, until=now, usd_per_hour=last.usd_per_hour)
+        return Open(
+            job=self.job,
+            payer=self.payer,
+            bill=Bill(
+                charges=(*before, grown),
+                why_unknown=self.bill.why_unknown,
+                estimate=self.bill.estimate,
+            ),
+            usd_per_hour=self.usd_per_hour,
+            now=now,
+        )
 
     def entry(self) -> Entry:
         """Return what it would add to the books if it ended now, except that it has not ended."""

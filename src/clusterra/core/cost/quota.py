@@ -2,7 +2,7 @@
 
 Limits are on a month, a day, a single job, and on what runs at once (per hour). Spending is
 what is in the books and what runs has come to; projected is that, with all that runs taken to
-its time limit. How somebody stands is in `standing`, what is decided about a submission in
+its time limit. How somebody stands is in `quota_standing`, what is decided about a submission in
 `admission`, and which jobs have to go in `going`.
 """
 
