@@ -107,7 +107,6 @@ class Meter:
     def reprice(self, book: Book) -> None:
         """Take other prices; they count from the next look on."""
         self.book = book
-        self._opened_at = None
 
     def _old(self, now: datetime) -> Mapping[str, Stints]:
         """Return what is left of histories that nobody can need any more."""
@@ -136,8 +135,7 @@ class Meter:
         for drop in drops:
             known.pop(drop.id.partition("/")[2], None)
         self.stints = {name: each.value for name, each in known.items()}
-        self._opened_at = None
-        self._last.clear()
+        self.forget()
 
     # --- what jobs cost
 
@@ -203,6 +201,11 @@ class Meter:
     def moved(self) -> None:
         """Take note that other jobs run than before."""
         self._opened_at = None
+
+    def forget(self) -> None:
+        """Price every job anew: what a node costs, or whether it is there, has changed."""
+        self._opened_at = None
+        self._last.clear()
 
     def _present_rate(self, job: Job, made: Bill, now: datetime) -> int | None:
         # One that has just begun has no charges yet.
