@@ -409,6 +409,29 @@ def test_runs_come_the_dearest_first_and_of_equals_the_one_that_ended_last(store
     asyncio.run(story())
 
 
+def test_runs_of_which_the_cost_is_not_known_can_be_asked_for(store: Store) -> None:
+    async def story() -> None:
+        lost = "No price is known."
+        await committed(
+            store,
+            a_cost(charged(NOON), run=a_run(1)),
+            a_cost(charged(NOON), run=a_run(2), why_unknown=lost),
+            a_cost(charged(NOON + HOUR), run=a_run(3), payer=BOB, why_unknown=lost),
+        )
+
+        async def ids(**more: Any) -> list[int]:
+            found = await store.paid_runs(runs_in(unknown=True, **more))
+            return [paid.run.job_id for paid in found]
+
+        assert await ids() == [3, 2]
+        assert await ids(limit=1) == [3]
+        assert await ids(person="bob") == [3]
+        assert await ids(until=NOON + HOUR) == [2]
+        assert len(await store.paid_runs(runs_in())) == 3
+
+    asyncio.run(story())
+
+
 def test_a_run_is_found_in_every_period_it_touches_and_whole_in_each(store: Store) -> None:
     async def story() -> None:
         charges = charged(NOON, rate=10), charged(NOON + HOUR, HOUR, 20)

@@ -31,11 +31,36 @@ class LocalLogins:
                 self._made[name] = login
         return login
 
+    async def rehearse(self, name: str) -> Login:
+        if login := self._made.get(name):
+            return login
+        return (await asyncio.to_thread(self._found, name))[0]
+
     async def directory_missing(self, path: str) -> bool:
         return path.startswith("/home/") and not (self._root / path.lstrip("/")).is_dir()
 
     def _find_or_make(self, name: str, wanted: int | None) -> Login:
-        home = f"/home/{name}"
+        login, uids = self._found(name)
+        if name not in uids:
+            uid = wanted or next_uid(max(uids.values()))
+            if uid in uids.values():
+                raise Refused(
+                    f"{name} is to have the number {uid}, and another user of the cluster has it.",
+                    hint=f"Take that user out of {self._passwd}, or give them another number.",
+                    code="uid-taken",
+                )
+            self._append("etc/group", f"{name}:x:{uid}:")
+            self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{login.home}:/bin/bash")
+            uids[name] = uid
+        self._make_home(name, uids[name])
+        return login
+
+    @property
+    def _passwd(self) -> Path:
+        return self._root / "etc/passwd"
+
+    def _found(self, name: str) -> tuple[Login, dict[str, int]]:
+        """Return the user as they are or would be, and the numbers of all there are."""
         if self._single_user and name != self._single_user:
             raise Refused(
                 f"This cluster runs every job as {self._single_user}; it has no user {name}.",
@@ -49,28 +74,15 @@ class LocalLogins:
                 hint="Use lower-case letters, digits, - and _, starting with a letter.",
                 code="user-name",
             )
-        passwd = self._root / "etc/passwd"
-        lines = [line.split(":") for line in passwd.read_text().splitlines() if ":" in line]
+        lines = [line.split(":") for line in self._passwd.read_text().splitlines() if ":" in line]
         uids = {line[0]: int(line[2]) for line in lines}
-        if name not in uids:
-            uid = wanted or next_uid(max(uids.values()))
-            if uid in uids.values():
-                raise Refused(
-                    f"{name} is to have the number {uid}, and another user of the cluster has it.",
-                    hint=f"Take that user out of {passwd}, or give them another number.",
-                    code="uid-taken",
-                )
-            self._append("etc/group", f"{name}:x:{uid}:")
-            self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{home}:/bin/bash")
-            uids[name] = uid
-        elif uids[name] < FIRST_UID and not self._single_user:
+        if uids.get(name, FIRST_UID) < FIRST_UID and not self._single_user:
             raise Refused(
                 f"{name} is a system user of the cluster; nobody submits jobs as {name}.",
                 hint="Submit as a person instead: clusterra login",
                 code="user-name",
             )
-        self._make_home(name, uids[name])
-        return Login(name=name, home=home)
+        return Login(name=name, home=f"/home/{name}"), uids
 
     def _append(self, file: str, line: str) -> None:
         with (self._root / file).open("a") as out:

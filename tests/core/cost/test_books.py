@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.core.cost.books import (
-    DAY,
     QUARTER,
     Entry,
     Payer,
@@ -25,6 +24,7 @@ from clusterra.core.errors import Invalid
 from tests.builders import NOON
 
 ANA = Payer(person="ana@lab.org")
+DAY = timedelta(days=1)
 
 
 def after(seconds: int) -> datetime:
@@ -47,12 +47,12 @@ def an_entry(*charges: Charge, why_unknown: str = "", cpus: int = 2, gpus: int =
     )
 
 
-def placed(entry: Entry, every: timedelta = QUARTER) -> dict[datetime, Sums]:
-    return {datetime.fromtimestamp(at, UTC): sums for at, sums in portions(entry, every)}
+def placed(entry: Entry) -> dict[datetime, Sums]:
+    return {datetime.fromtimestamp(at, UTC): sums for at, sums in portions(entry)}
 
 
-def summed(entry: Entry, every: timedelta = QUARTER) -> Sums:
-    return sum((sums for _, sums in portions(entry, every)), Sums())
+def summed(entry: Entry) -> Sums:
+    return sum((sums for _, sums in portions(entry)), Sums())
 
 
 rates = st.none() | st.integers(0, 50_000_000)
@@ -135,14 +135,24 @@ def test_portions_come_to_exactly_the_whole(entry: Entry) -> None:
     )
 
 
-@given(entries)
-def test_a_day_is_what_its_quarters_come_to(entry: Entry) -> None:
-    days: dict[datetime, Sums] = {}
-    for at, sums in placed(entry).items():
-        day = at.replace(hour=0, minute=0)
-        days[day] = days.get(day, Sums()) + sums
+@st.composite
+def lives(draw: st.DrawFn) -> Entry:
+    """Draw an entry as bills have them: one charge after another, with pauses."""
+    found, at = [], 0
+    for _ in range(draw(st.integers(0, 4))):
+        at += draw(st.integers(0, 50_000))
+        found.append(charged(at, draw(st.integers(0, 150_000)), draw(rates)))
+        at += found[-1].seconds
+    why = draw(st.sampled_from(["", "", "No price is known."]))
+    return an_entry(*found, why_unknown=why, gpus=1)
 
-    assert placed(entry, DAY) == days
+
+@given(lives(), st.integers(-10, 800), st.integers(-10, 800))
+def test_within_is_what_the_quarters_of_a_period_come_to(entry: Entry, one: int, two: int) -> None:
+    since, until = (NOON + n * QUARTER for n in sorted((one, two)))
+    inside = (sums for at, sums in placed(entry).items() if since <= at < until)
+
+    assert within(entry, since, until) == sum(inside, Sums())
 
 
 @given(entries, st.sets(st.integers(-10, 800), min_size=2, max_size=6))

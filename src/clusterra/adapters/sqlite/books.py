@@ -17,9 +17,8 @@ import msgspec
 
 from clusterra.adapters.sqlite.find import Binds
 from clusterra.adapters.sqlite.moments import EPOCH, moment_of, number_of
+from clusterra.core.cost import books
 from clusterra.core.cost.books import (
-    DAY,
-    QUARTER,
     Entry,
     PaidRun,
     Payer,
@@ -34,13 +33,14 @@ from clusterra.core.cost.books import (
 from clusterra.core.cost.charges import Charge
 
 SECOND = timedelta(seconds=1)
-SPANS = (QUARTER, DAY)
+QUARTER = books.QUARTER // SECOND
+DAY = timedelta(days=1) // SECOND
 
 Line: TypeAlias = tuple[str, str, str, str, str, str]
 """Cluster, what, and who pays."""
 
-Place: TypeAlias = tuple[int, int]
-"""How long, and from when on."""
+Amounts: TypeAlias = tuple[int, ...]
+"""`Sums`, in the order of the columns."""
 
 _encode = msgspec.json.Encoder().encode
 _decode_charges = msgspec.json.Decoder(tuple[Charge, ...]).decode
@@ -85,37 +85,31 @@ class Posting:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._lines: defaultdict[Line, dict[Place, tuple[int, ...]]] = defaultdict(dict)
+        self._lines: defaultdict[Line, dict[int, Amounts]] = defaultdict(dict)
         self._runs: dict[tuple[str, int, int, int], PaidRun] = {}
 
     def add(self, cluster: str, entries: Iterable[Entry]) -> None:
         # All is worked out before anything is noted: what is wrong with one of them must leave
         # nothing behind here, where no savepoint reaches.
-        added = [
-            (
-                (cluster, entry.what.value, *_paying(entry.payer)),
-                [(every // SECOND, portions(entry, every)) for every in SPANS],
-                paid_run(cluster, entry),
-            )
-            for entry in entries
-        ]
-        for line, spans, run in added:
-            rows = self._lines[line]
-            for span, parts in spans:
-                for at, sums in parts:
-                    place, amounts = (span, at), _amounts(sums)
-                    known = rows.get(place)
-                    rows[place] = tuple(map(operator.add, known, amounts)) if known else amounts
+        added = [(entry, portions(entry), paid_run(cluster, entry)) for entry in entries]
+        for entry, parts, run in added:
+            quarters = self._lines[cluster, entry.what.value, *_paying(entry.payer)]
+            for at, sums in parts:
+                _count(quarters, at, _amounts(sums))
             if run is not None:
                 earlier = self._runs.get(key := _key(run))
                 self._runs[key] = earlier.and_then(run) if earlier else run
 
     def finish(self) -> None:
-        for line, rows in self._lines.items():
+        for line, quarters in self._lines.items():
+            days: dict[int, Amounts] = {}
+            for at, amounts in quarters.items():
+                _count(days, at - at % DAY, amounts)
             payer = self._payer(line)
-            self._db.executemany(
-                _ADD, [(payer, *place, *amounts) for place, amounts in rows.items()]
-            )
+            for span, rows in ((QUARTER, quarters), (DAY, days)):
+                self._db.executemany(
+                    _ADD, [(payer, span, at, *amounts) for at, amounts in rows.items()]
+                )
         self._db.executemany(_PUT_RUN, [_row(self._whole(run)) for run in self._runs.values()])
 
     def _payer(self, line: Line) -> int:
@@ -211,11 +205,16 @@ def as_run(row: Any) -> PaidRun:
 
 def _spans(since: int, until: int) -> Sequence[tuple[int, int, int]]:
     """Cover a period: the days that are whole by rows of days, the ends by quarters of an hour."""
-    quarter, day = (every // SECOND for every in SPANS)
-    first, last = -(-since // day) * day, until // day * day
+    first, last = -(-since // DAY) * DAY, until // DAY * DAY
     if first >= last:
-        return [(quarter, since, until)]
-    return [(quarter, since, first), (day, first, last), (quarter, last, until)]
+        return [(QUARTER, since, until)]
+    return [(QUARTER, since, first), (DAY, first, last), (QUARTER, last, until)]
+
+
+def _count(rows: dict[int, Amounts], at: int, amounts: Amounts) -> None:
+    """Add to a row; in bare numbers, because a long array brings a million of these."""
+    known = rows.get(at)
+    rows[at] = tuple(map(operator.add, known, amounts)) if known else amounts
 
 
 def _paying(payer: Payer) -> tuple[str, str, str, str]:

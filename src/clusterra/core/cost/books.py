@@ -222,10 +222,6 @@ def portions(entry: Entry) -> Iterable[tuple[int, Sums]]:
     and calendars are slow.
     """
     found: dict[int, Sums] = {}
-
-    def put(at: int, sums: Sums) -> None:
-        found[at] = found[at] + sums if at in found else sums
-
     owed = 0
     for charge in entry.charges:
         rate = 0 if entry.why_unknown else charge.usd_per_hour or 0
@@ -233,12 +229,15 @@ def portions(entry: Entry) -> Iterable[tuple[int, Sums]]:
         for at, seconds in _cut(charge):
             before, owed = owed // HOUR, owed + rate * seconds
             part = seconds, owed // HOUR - before
-            if part not in alike:
-                alike[part] = _worth(entry, *part)
-            put(at, alike[part])
+            sums = alike.get(part)
+            if sums is None:
+                sums = alike[part] = _worth(entry, *part)
+            found[at] = found[at] + sums if at in found else sums
     if entry.jobs or entry.why_unknown:
         over = seconds_between(_EPOCH, entry.until)
-        put(over - over % _STEP, Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown))))
+        last = over - over % _STEP
+        counted = Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown)))
+        found[last] = found.get(last, NOTHING) + counted
     return found.items()
 
 
