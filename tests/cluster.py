@@ -147,6 +147,15 @@ class Running:
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
 
+    def slurm_says(self, *command: str, check: bool = True) -> str:
+        """Run one of Slurm's own commands beside its controller."""
+        controller = self.daemon("slurmctld").pid
+        inside = ["nsenter", f"--target={controller}", "--mount", "--root", "--"]
+        done = subprocess.run([*inside, *command], capture_output=True, text=True, check=False)
+        if check and done.returncode:
+            pytest.fail(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
     def said(self) -> str:
         """Return all that a person has been told since it was first started."""
         return (self.path / "up.log").read_text()

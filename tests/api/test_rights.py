@@ -243,6 +243,7 @@ class Lands:
         """Return what the path names: all of it there, and theirs where it is anybody's."""
         people, wanted = self.people, {"cluster": LAB, "workspace": OURS}
         wanted["name"] = pages.CSS_PATH.rpartition("/")[2]
+        wanted["month"] = "2026-03"
         if "{job_id}" in route:
             login = self.world.site.user if person == people.operator else person.login
             id = await self.world.submitted_past_us(user=login)
@@ -260,10 +261,11 @@ class Lands:
             _, key = await people.keys.make(LAB, OURS, name="k", by=SOMEBODY)
             wanted["key"] = key.id
         if "{person}" in route:
-            # Who leaves is oneself; whoever is given another role, somebody else.
-            leaves = ROUTES[route] is Deed.LEAVE and person != people.operator
+            # Who leaves is oneself, and whose quota one sees; whoever is given another role,
+            # somebody else.
+            oneself = ROUTES[route] in (Deed.LEAVE, Deed.SEE_QUOTAS) and person != people.operator
             other = await somebody(self.plane, f"x{next(self.numbers)}", workspace=OURS)
-            wanted["person"] = person.id if leaves else other.id
+            wanted["person"] = person.id if oneself else other.id
         if "{code}" in route:
             wanted["code"] = await self.code(person, link="link" in route)
         return wanted
@@ -294,6 +296,9 @@ class Lands:
                 "email": f"new{number}@lab.example",
                 "token": True,
             },
+            "PATCH /v1/workspaces/{workspace}/quotas": {"month_micros": 5_000_000_000},
+            "PATCH /v1/workspaces/{workspace}/quotas/{person}": {"month_micros": None},
+            "POST /v1/workspaces/{workspace}/quotas/{person}/raise": {"micros": 0},
             "POST /v1/clusters/{cluster}/jobs/submit": {"script": "#!/bin/sh\n"},
             "POST /v1/clusters/{cluster}/jobs/cancel": {"query": "state:live"},
             "PATCH /v1/clusters/{cluster}/jobs/{job_id}": {"name": "renamed"},

@@ -5,7 +5,6 @@ those that a real Slurm cannot be brought into at will: a shortage and a worker 
 comes need a cloud that fails, a deadline that passes ends the job at once.
 """
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -163,12 +162,7 @@ class Site:
         self.names: dict[str, str] = {}
 
     def slurm(self, *command: str, check: bool = True) -> str:
-        controller = self.running.daemon("slurmctld").pid
-        inside = ["nsenter", f"--target={controller}", "--mount", "--root", "--"]
-        done = subprocess.run([*inside, *command], capture_output=True, text=True, check=False)
-        if check and done.returncode:
-            pytest.fail(f"{' '.join(command)}: {done.stdout}{done.stderr}")
-        return done.stdout
+        return self.running.slurm_says(*command, check=check)
 
     def submit(self, script: str, **wish: Any) -> int:
         filled = {

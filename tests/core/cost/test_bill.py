@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def a_stretch(since: int = 0, until: int = 3600, **more: object) -> Stretch:
     ],
 )
 def test_the_largest_share_of_a_node_is_what_it_pays(
-    wants: dict[str, object], node: dict[str, object], costs: int
+    wants: dict[str, Any], node: dict[str, Any], costs: int
 ) -> None:
     assert share_of(360_000, a_stretch(**wants), a_stint(**node)) == costs
 
