@@ -10,9 +10,12 @@ MICROS = 1_000_000
 
 
 def dollars(micros: int) -> str:
-    """Return `$12.50`; below ten cents with as many digits as it takes to tell prices apart."""
+    """Return `$12.50`; below ten cents with as many digits as it takes to tell amounts apart."""
     amount = Decimal(micros) / MICROS
-    places = 2 if amount == 0 or abs(amount) >= Decimal("0.1") else 4
+    if micros == 0 or abs(micros) >= MICROS // 10:
+        places = 2
+    else:
+        places = 4 if abs(micros) >= MICROS // 1000 else 6
     return f"{'-' if amount < 0 else ''}${abs(amount):,.{places}f}"
 
 

@@ -72,10 +72,11 @@ def test_an_architecture_that_the_policy_does_not_allow_is_not_proposed() -> Non
 
 
 def test_less_memory_is_proposed_where_the_job_then_falls_into_a_cheaper_family() -> None:
-    # 26 GiB to 4 CPUs are one for memory machines; up to 24 they are one for general ones.
+    # With 26 GiB to 4 CPUs it is one for memory machines. On general ones, 17 GiB are as large a
+    # part of the memory as 4 are of the CPUs.
     less = found(a_wish(cpus=4, memory_mib=26 * 1024))[Kind.MEMORY]
 
-    assert less.option == "--mem 24G"
+    assert less.option == "--mem 17G"
     assert less.priced.shape == "general-small"
     assert "26G" in less.say
 
