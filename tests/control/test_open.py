@@ -1,6 +1,7 @@
 """A job that runs: what it has come to, and what is still to come."""
 
 from datetime import timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ def metered(job: Job) -> Meter:
     )
 
 
-def running(**facts: object) -> Job:
+def running(**facts: Any) -> Job:
     return a_job(state=JobState.RUNNING, started_at=NOON, nodes="w1", **facts)
 
 
