@@ -1,10 +1,19 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clusterra.cli.screen import Screen
+from clusterra.wire.estimate import (
+    AlternativeView,
+    BeforeView,
+    JobEstimate,
+    QuotaEffectView,
+    ShapeView,
+)
+from clusterra.wire.why import CalibrationView, EstimateView
 from tests.cli.conftest import Terminal
 from tests.cli.world import (
     NOON,
@@ -326,3 +335,172 @@ def test_a_refusal_is_said_in_the_apis_words(
 )
 def test_wrong_usage_is_two(terminal: Terminal, script: Path, words: tuple[str, ...]) -> None:
     assert terminal("jobs", "submit", str(script), *words).exit_code == 2
+
+
+# --- what it would come to
+
+
+def an_estimate(**known: Any) -> JobEstimate:
+    fields: dict[str, Any] = {
+        "name": "align",
+        "user": "ana",
+        "shape": ShapeView(
+            name="general-small",
+            arch="amd64",
+            cpus=7,
+            memory_mib=31_440,
+            gpus=0,
+            gpu_model="",
+            types=["m7i.2xlarge"],
+        ),
+        "node": "",
+        "workers": 1,
+        "available": "start",
+        "available_said": "",
+        "worker_seconds": 40.0,
+        "tasks": 1,
+        "usd_per_hour_micros": 230_400,
+        "worker_usd_per_hour_micros": 403_200,
+        "time_limit_minutes": 120,
+        "total_micros": 460_800,
+        "basis": "m7i.2xlarge on-demand (table)",
+        "estimate": False,
+        "why_unknown": "",
+        "start": EstimateView(
+            low=NOON + timedelta(seconds=20),
+            likely=NOON + timedelta(seconds=42),
+            high=NOON + timedelta(seconds=90),
+            basis="From 3 general-small workers that came before",
+            calibration=CalibrationView(predictions=0, inside=0, share=None),
+        ),
+        "why_no_start": "",
+        "before": None,
+        "quotas": [],
+        "over": [],
+        "refused": False,
+        "alternatives": [],
+        "warnings": [],
+    }
+    return JobEstimate(**(fields | known))
+
+
+ARM = AlternativeView(
+    kind="architecture",
+    say="Run it on arm64 machines, if its programs are there for arm64.",
+    option="--constraint arm64",
+    shape="general-small-arm",
+    usd_per_hour_micros=186_500,
+    total_micros=373_000,
+    saved_micros=87_800,
+    saved_percent=19,
+    in_time="",
+)
+QUOTA = QuotaEffectView(
+    whose="ana@lab.example",
+    mode="block",
+    limit_micros=50_000_000,
+    spent_micros=8_800_000,
+    projected_micros=10_000_000,
+    left_micros=41_200_000,
+    after_micros=10_460_800,
+)
+
+
+def test_a_dry_run_says_shape_price_total_start_quota_and_what_costs_less(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate(alternatives=[ARM], quotas=[QUOTA])
+
+    result = terminal("jobs", "submit", str(script), "--dry-run")
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "Would run on general-small · $0.23/h · $0.46 at its time limit",
+        "  worker  7 CPUs, 30.7 GiB · amd64 · like m7i.2xlarge · started for it, usually in 40 s",
+        "  price   $0.23/h of $0.40/h for a whole one · m7i.2xlarge on-demand (table)",
+        "  total   $0.46 if it takes all of its 2 h",
+        "  start   in about 42 s (20 s – 1m 30s): from 3 general-small workers that came before",
+        "  quota   ana@lab.example: $41.20 left of $50.00 this month · $8.80 spent · $39.54 would be left if",
+        "          all took its time",
+        "",
+        "  Cheaper",
+        "    --constraint arm64  $0.19/h · saves $0.0878 (19 %)",
+        "      Run it on arm64 machines, if its programs are there for arm64.",
+        "",
+        "Nothing was submitted.",
+    ]
+    assert not any(asked.path.endswith("/submit") for asked in api.asked)
+
+
+def test_all_options_count_in_a_dry_run_as_they_would(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate()
+    asked = ("--cpus", "4", "--mem", "14G", "--constraint", "arm64", "--array", "0-9")
+
+    terminal("jobs", "submit", str(script), "--dry-run", *asked)
+
+    assert api.asked[-1].body == {
+        "script": "#!/bin/bash\nhostname\n",
+        "name": "align",
+        "cpus": 4,
+        "memory": "14G",
+        "constraint": "arm64",
+        "array": "0-9",
+    }
+
+
+def test_a_dry_run_as_json_is_what_the_api_said(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate()
+
+    printed = terminal("jobs", "submit", str(script), "--dry-run", "--json").stdout
+
+    assert json.loads(printed)["total_micros"] == 460_800
+
+
+def test_a_price_that_is_not_known_is_said_with_its_reason(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate(
+        usd_per_hour_micros=None, total_micros=None, why_unknown="Nobody knows w1.", shape=None
+    )
+
+    lines = terminal("jobs", "submit", str(script), "--dry-run").stdout.splitlines()
+
+    assert lines[0] == "Would run; what it costs is not known."
+    assert "  price   not known: Nobody knows w1." in lines
+    assert "  total   not known" in lines
+
+
+def test_a_job_that_a_quota_would_keep_out_is_said_to_be(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate(
+        over=["This job would bring ana to $60.00 this month; the limit is $50.00."], refused=True
+    )
+
+    shown = terminal("jobs", "submit", str(script), "--dry-run").stdout
+
+    assert "It would not be taken as it is." in shown
+    assert "the limit is $50.00" in shown
+
+
+def test_what_others_of_that_name_took_is_what_it_likely_costs(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    past = BeforeView(jobs=12, median_seconds=492, longest_seconds=700, likely_micros=31_488)
+    api.routes["POST jobs/estimate"] = lambda _: an_estimate(before=past)
+
+    shown = " ".join(terminal("jobs", "submit", str(script), "--dry-run").stdout.split())
+
+    assert "likely $0.0315: the last 12 jobs called align took 8m 12s" in shown
+
+
+def test_a_dry_run_cannot_be_waited_for(terminal: Terminal, api: FakeApi, script: Path) -> None:
+    result = terminal("jobs", "submit", str(script), "--dry-run", "--wait")
+
+    assert result.exit_code == 2
+    assert "nothing to --wait for" in result.stderr
+    assert not api.asked

@@ -345,7 +345,7 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
             self.end_headers()
             self.wfile.write(found.body)
 
-        do_GET = do_POST = do_DELETE = do_PATCH = serve  # noqa: N815 - http.server's names
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = serve  # noqa: N815 - http.server's names
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

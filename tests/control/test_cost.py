@@ -392,3 +392,32 @@ def test_waste_of_hours_that_nobody_saw_is_put_down_afterwards() -> None:
         assert second["micros"] == cents(72)
 
     asyncio.run(story())
+
+
+def test_a_run_whose_end_slurm_does_not_show_yet_is_paid_until_it_was_seen_to_be_over() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        id = await here.started()
+        here.pass_time(minutes=10)
+        [job] = await here.world.slurm.job(id)
+        # Accounting is behind, and the submit time is still that of the run before.
+        here.world.site.recorder.earlier_runs = _none_known
+        clearing = replace(
+            job,
+            state=JobState.PENDING,
+            flags=("COMPLETING",),
+            restarts=1,
+            nodes="",
+            started_at=None,
+        )
+        await here.world.site.recorder.record([clearing])
+
+        [end] = await here.costs("job.cost.finalized")
+        assert (end["cost_micros"], end["restarts"]) == (cents(3), 0)
+
+    asyncio.run(story())
+
+
+async def _none_known(_: int) -> list[Any]:
+    return []

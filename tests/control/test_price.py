@@ -30,6 +30,7 @@ def run(story: Coroutine[Any, Any, None]) -> None:
 
 def a_lab() -> Lab:
     lab = Lab()
+    lab.scaler.nodes = lab.world.observer.nodes
     shapes = {name: each for name, each in table(PRICES).items() if each.arch == "amd64"}
     lab.world.site.shapes = lab.world.site.meter.shapes = shapes
     return lab

@@ -92,7 +92,7 @@ class Recorder:
                 continue
             if HALF_READ not in job.flags:
                 happened = await self._told(old, job, seen_at)
-                job, costs = await self._settled(old, job, happened)
+                job, costs = await self._settled(old, job, happened, seen_at)
                 told += [*happened, *costs]
             kept.append(job)
         told.sort(key=lambda draft: draft.at)
@@ -138,10 +138,11 @@ class Recorder:
             old = None  # what the ledger was told of it is not known: tell all, it takes each once
         by = {"submitted": self.actor_of(job.user)} if job.user else {}
         by |= await self.acts.on(job.id)
-        return derive(old, job, cluster=self.cluster, now=seen_at, by=by)
+        why = await self.acts.why(job.id, "cancelled") if "cancelled" in by else ""
+        return derive(old, job, cluster=self.cluster, now=seen_at, by=by, why_cancelled=why)
 
     async def _settled(
-        self, old: Job | None, job: Job, happened: Sequence[Draft]
+        self, old: Job | None, job: Job, happened: Sequence[Draft], seen_at: datetime
     ) -> tuple[Job, Sequence[Draft]]:
         """Return the job with what it has cost, and what is told of that."""
         if old == job or self.begins is None:
@@ -160,6 +161,7 @@ class Recorder:
             pricing=self.meter.pricing,
             cluster=self.cluster,
             begins=self.begins.replace(microsecond=0),
+            seen_at=seen_at,
         )
         for run in settled.ended:
             self.wasting.ended(run)

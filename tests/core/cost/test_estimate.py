@@ -41,7 +41,10 @@ def a_wish(**known: Any) -> Job:
 
 
 def ready(name: str, shape: str, **free: int) -> Worker:
-    room = {"cpus": SHAPES[shape].cpus, "memory_mib": SHAPES[shape].memory_mib} | free
+    room: dict[str, Any] = {
+        "cpus": SHAPES[shape].cpus,
+        "memory_mib": SHAPES[shape].memory_mib,
+    } | free
     return Worker(name=name, shape=shape, phase=Phase.READY, since=NOON, **room)
 
 
@@ -202,7 +205,7 @@ def a_node(name: str, usd_per_hour: int | None = None, **known: Any) -> tuple[No
         if usd_per_hour is None
         else Quote(usd_per_hour=usd_per_hour, source=Source.RATES, at=NOON, basis="own rates")
     )
-    size = {"cpus": node.cpus, "memory_mib": node.memory_mib, "gpus": node.gpus}
+    size: dict[str, Any] = {"cpus": node.cpus, "memory_mib": node.memory_mib, "gpus": node.gpus}
     return node, Stint(since=NOON, quote=quote, why_not=f"{name} has no price", **size)
 
 

@@ -67,8 +67,9 @@ def test_own_rates_come_before_the_edge_the_edge_before_the_cloud_and_that_befor
 ):
     book = a_book()
     said = []
-    for gone in ({}, {"rates": None}, {"edge": {}}, {"cloud": {}}):
-        book = replace(book, **gone)  # type: ignore[arg-type]
+    without: tuple[dict[str, Any], ...] = ({}, {"rates": None}, {"edge": {}}, {"cloud": {}})
+    for gone in without:
+        book = replace(book, **gone)
         said.append((quote(book).source, quote(book).usd_per_hour))
 
     assert said == [

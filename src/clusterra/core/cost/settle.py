@@ -61,10 +61,15 @@ def carried(old: Job | None, new: Job) -> Job:
     """Return a job as observed, with what we know of its cost and Slurm does not."""
     if old is None:
         return new
+    same_run = old.restarts == new.restarts
+    # Accounting says for how long a run was suspended and not when; if it was not again since, we
+    # know, and what it cost stays what it has been shown to cost.
+    same_pauses = same_run and old.suspended_seconds == new.suspended_seconds
     return replace(
         new,
+        paused_at=new.paused_at or (old.paused_at if same_pauses else None),
         billed_micros=old.billed_micros,
-        billed_until=old.billed_until if old.restarts == new.restarts else None,
+        billed_until=old.billed_until if same_run else None,
         why_unbilled=old.why_unbilled,
         billed_runs=old.billed_runs,
         estimated_micros=old.estimated_micros,
@@ -86,10 +91,11 @@ def settle(
     pricing: Pricing,
     cluster: str,
     begins: datetime,
+    seen_at: datetime,
 ) -> Settled:
     """Return what is to be told about the cost of a job to which this happened."""
     what = {draft.fact.type: draft for draft in happened}
-    books = _Books(job=new, pricing=pricing, cluster=cluster, begins=begins)
+    books = _Books(job=new, pricing=pricing, cluster=cluster, begins=begins, seen_at=seen_at)
     books.requeued(old, {run.restarts: run for run in earlier})
     if old is not None and new.resized_at is not None and _is_resized(old, new):
         books.resized(old, new.resized_at)
@@ -114,11 +120,14 @@ def _is_resized(old: Job, new: Job) -> bool:
 class _Books:
     """Writes what one job costs."""
 
-    def __init__(self, *, job: Job, pricing: Pricing, cluster: str, begins: datetime) -> None:
+    def __init__(
+        self, *, job: Job, pricing: Pricing, cluster: str, begins: datetime, seen_at: datetime
+    ) -> None:
         self.job = job
         self.told: list[Draft] = []
         self.ended_runs: list[Job] = []
         self._pricing, self._cluster, self._begins = pricing, cluster, begins
+        self._seen_at = seen_at.replace(microsecond=0)
 
     def started(self, at: datetime) -> None:
         job = self.job
@@ -141,13 +150,23 @@ class _Books:
         seen = old if old is not None and old.restarts < self.job.restarts else None
         if seen is not None and seen.started_at and has_run(seen) and not seen.state.ended:
             known = runs.get(seen.restarts)
-            # A job that is queued again is submitted anew at the moment its run ended.
-            end = known.ended_at if known and known.ended_at else self.job.submitted_at
-            runs[seen.restarts] = replace(seen, ended_at=end)
+            if known and known.ended_at:
+                # Accounting also knows of a suspension that nobody saw.
+                runs[seen.restarts] = replace(known, billed_until=seen.billed_until)
+            else:
+                runs[seen.restarts] = replace(seen, ended_at=self._end_of(seen))
         for restarts, run in sorted(runs.items()):
             if restarts < self.job.restarts and run.ended_at is not None:
                 whole = replace(run, state=OVER, born_at=self.job.born_at)
                 self._finalize(whole, until=run.ended_at, last=False)
+
+    def _end_of(self, run: Job) -> datetime:
+        """Return when a run ended because the job was queued again: it was submitted anew then.
+
+        While the old run is being cleared away, Slurm still shows when that was submitted.
+        """
+        submitted, started = self.job.submitted_at, run.started_at
+        return submitted if started is None or submitted > started else self._seen_at
 
     def resized(self, old: Job, until: datetime) -> None:
         part = replace(old, state=OVER, ended_at=until)
