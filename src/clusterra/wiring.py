@@ -292,6 +292,11 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
     user = each.user or getpass.getuser()
     slurm = _slurm(each, settings, clock)
     shapes = shape_table.shapes(each.scaling) if each.scaling else {}
+    begun_at = (
+        datetime.fromtimestamp(embedded.started_at, UTC)
+        if embedded and embedded.started_at
+        else None
+    )
     recorder = make_recorder(
         each.id,
         store=store,
@@ -301,6 +306,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         shapes=shapes,
         book=_book(each.scaling),
     )
+    recorder.meter.begun_at = begun_at
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),
         slurm=slurm,
@@ -317,9 +323,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         shapes=shapes,
         region=each.scaling.region if each.scaling else "",
         policy=shape_table.policy(each.scaling) if each.scaling else Policy(),
-        begun_at=datetime.fromtimestamp(embedded.started_at, UTC)
-        if embedded and embedded.started_at
-        else None,
+        begun_at=begun_at,
         largest=Largest(cpus=embedded.largest_cpus, memory_mib=embedded.largest_memory_mib)
         if embedded and embedded.largest_cpus and (each.scaling is None or each.scaling.only_these)
         else None,

@@ -421,3 +421,29 @@ def test_a_run_whose_end_slurm_does_not_show_yet_is_paid_until_it_was_seen_to_be
 
 async def _none_known(_: int) -> list[Any]:
     return []
+
+
+def test_machines_that_were_stopped_meanwhile_cost_nothing_while_they_were() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        await here.world.site.wasting.settle()
+        here.pass_time(minutes=30)
+        await here.look()
+        await _observed(here)
+
+        here.pass_time(hours=12)
+        await here.world.slurm.delete_nodes(["w2"])
+        later = here.reborn()
+        later.world.site.meter.begun_at = here.world.clock.now()
+        await later.look()
+
+        meter = later.world.site.meter
+        stopped = NOON + timedelta(minutes=30)
+        assert [each.until for each in meter.stints["w2"]] == [stopped]
+        assert [(each.since, each.until) for each in meter.stints["w1"]] == [
+            (NOON, stopped),
+            (here.world.clock.now(), None),
+        ]
+
+    asyncio.run(story())

@@ -150,7 +150,7 @@ def assert_the_same_everywhere(
             == each["cost_micros"]
         )
     rows = csv.DictReader(StringIO(paid.cli("usage", "--by", "person", "--csv").stdout))
-    listed = {row["person"]: int(row["micros"]) for row in rows if row["person"]}
+    listed = {row["person"]: int(row["total_micros"]) for row in rows if row["person"]}
     assert listed == by_person
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from clusterra.control.observed import OBSERVED, Observed
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node
 from clusterra.core.cost.bill import Bill, Stretch, bill, stretches
@@ -48,6 +49,9 @@ class Meter:
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     running: Mapping[int, Job] = field(default_factory=dict)
     """Every job that runs or is suspended, as last observed: the recorder's."""
+
+    begun_at: datetime | None = None
+    """When all its machines were started anew, where that is known: none is older."""
 
     person_of: Callable[[str], str] = str
     """Who is behind a Linux user."""
@@ -91,10 +95,23 @@ class Meter:
             purchase=purchase,
             now=now,
         )
+        last_seen = await self._last_seen() if self.looked_at is None else None
+        changed = followed(
+            self.stints,
+            present.stints(self.stints),
+            now,
+            last_seen=last_seen,
+            anew=_is_between(self.begun_at, last_seen, now),
+        )
         self.looked_at = at
-        changed = {**self._old(now), **followed(self.stints, present.stints(self.stints), now)}
-        if changed:
+        if changed := {**self._old(now), **changed}:
             await self._write(changed)
+
+    async def _last_seen(self) -> datetime | None:
+        """Return when this cluster was last looked at before this server was started."""
+        observed = await self.store.get(OBSERVED, self.cluster, default=Observed())
+        until = observed.value.until
+        return until.replace(microsecond=0) if until else None
 
     async def load(self) -> None:
         if self._records is None:
@@ -215,3 +232,7 @@ class Meter:
 def first_of(made: Bill) -> Bill:
     """Return the bill of the time until the rate changes for the first time."""
     return replace(made, charges=made.charges[:1])
+
+
+def _is_between(moment: datetime | None, since: datetime | None, until: datetime) -> bool:
+    return moment is not None and since is not None and since < moment <= until

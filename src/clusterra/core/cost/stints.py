@@ -44,21 +44,37 @@ STINTS: Kind[Stints] = Kind("stints", Stints)
 
 
 def followed(
-    before: Mapping[str, Stints], now_there: Mapping[str, Stint], now: datetime
+    before: Mapping[str, Stints],
+    now_there: Mapping[str, Stint],
+    now: datetime,
+    *,
+    last_seen: datetime | None = None,
+    anew: bool = False,
 ) -> Mapping[str, Stints]:
-    """Return the stints of every node for which something has changed."""
+    """Return the stints of every node for which something has changed.
+
+    After a time in which nobody looked, `last_seen` is when somebody last did: a node that is
+    gone was there until then, as far as is known. With `anew` all machines were stopped
+    meanwhile, and none is still the one it was.
+    """
     changed: dict[str, Stints] = {}
     for name, stint in now_there.items():
         past = before.get(name, ())
         last = past[-1] if past and past[-1].until is None else None
+        if last is not None and anew:
+            past, last = (*past[:-1], _closed(last, last_seen or now)), None
         if last is None:
             changed[name] = (*past, _after(past, stint))
         elif not last.is_like(stint):
             changed[name] = (*past[:-1], replace(last, until=now), replace(stint, since=now))
     for name, past in before.items():
         if name not in now_there and past and past[-1].until is None:
-            changed[name] = (*past[:-1], replace(past[-1], until=now))
+            changed[name] = (*past[:-1], _closed(past[-1], last_seen or now))
     return changed
+
+
+def _closed(stint: Stint, at: datetime) -> Stint:
+    return replace(stint, until=max(stint.since, at))
 
 
 def forgotten(stints: Mapping[str, Stints], before: datetime) -> Mapping[str, Stints]:
