@@ -328,6 +328,10 @@ class Logins(Protocol):
         """
         ...
 
+    async def rehearse(self, name: str) -> Login:
+        """Return the user that `ensure` would, and make nobody. Raises what it would raise."""
+        ...
+
     async def directory_missing(self, path: str) -> bool:
         """Say whether `path` is known not to exist there. Not knowing is False."""
         ...

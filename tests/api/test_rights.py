@@ -299,7 +299,9 @@ class Lands:
             "PATCH /v1/workspaces/{workspace}/quotas": {"month_micros": 5_000_000_000},
             "PATCH /v1/workspaces/{workspace}/quotas/{person}": {"month_micros": None},
             "POST /v1/workspaces/{workspace}/quotas/{person}/raise": {"micros": 0},
+            "PUT /v1/clusters/{cluster}/prices/rates": {"cpu_usd_per_hour_micros": 40_000},
             "POST /v1/clusters/{cluster}/jobs/submit": {"script": "#!/bin/sh\n"},
+            "POST /v1/clusters/{cluster}/jobs/estimate": {"script": "#!/bin/sh\n"},
             "POST /v1/clusters/{cluster}/jobs/cancel": {"query": "state:live"},
             "PATCH /v1/clusters/{cluster}/jobs/{job_id}": {"name": "renamed"},
         }

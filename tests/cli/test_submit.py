@@ -416,8 +416,8 @@ def test_a_dry_run_says_shape_price_total_start_quota_and_what_costs_less(
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "Would run on general-small · $0.23/h · $0.46 at its time limit",
-        "  worker  7 CPUs, 30.7 GiB · amd64 · like m7i.2xlarge · started for it, usually in 40 s",
-        "  price   $0.23/h of $0.40/h for a whole one · m7i.2xlarge on-demand (table)",
+        "  worker  7 CPUs, 30.7 GiB · amd64 · like m7i.2xlarge · would be started for it, usually in 40 s",
+        "  price   $0.23/h · a whole worker is $0.40/h · m7i.2xlarge on-demand (table)",
         "  total   $0.46 if it takes all of its 2 h",
         "  start   in about 42 s (20 s – 1m 30s): from 3 general-small workers that came before",
         "  quota   ana@lab.example: $41.20 left of $50.00 this month · $8.80 spent · $39.54 would be left if",

@@ -27,15 +27,15 @@ def lines(width: int) -> list[str]:
 def test_a_wide_screen_shows_everything() -> None:
     header, first, second, _ = lines(140)
 
-    assert header.split() == ["ID", "NAME", "USER", "STATE", "ASKED", "WAITED", "RAN"]
+    assert header.split() == ["ID", "NAME", "USER", "STATE", "ASKED", "WAITED", "RAN", "COST"]
     assert "relion-class3d-refine-with-long-name" in first
     assert second.endswith("what it asks for is in use (Resources)")
 
 
 def test_names_are_cut_in_the_middle_before_anything_is_dropped() -> None:
-    header, first, *_ = lines(90)
+    header, first, *_ = lines(98)
 
-    assert header.split()[-1] == "RAN"
+    assert header.split()[-1] == "COST"
     assert "relion-c…ng-name" in first
 
 

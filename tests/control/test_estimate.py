@@ -127,6 +127,35 @@ def test_a_held_job_is_said_to_wait_until_it_is_released() -> None:
     run(story())
 
 
+def test_when_a_job_starts_that_depends_on_one_nobody_knows_is_not_guessed() -> None:
+    async def story() -> None:
+        lab = a_lab()
+        await planned(lab)
+
+        found = await estimated(lab.world, dependency="afterok:99")
+
+        assert found.start is None
+        assert "99" in found.why_no_start
+
+    run(story())
+
+
+def test_a_job_that_depends_on_a_running_one_starts_after_it() -> None:
+    async def story() -> None:
+        lab = a_lab()
+        await lab.with_one_worker()
+        first = await lab.submit()
+        lab.world.slurm.move(first, JobState.RUNNING, time_limit_minutes=600)
+        await planned(lab)
+
+        found = await estimated(lab.world, dependency=f"afterok:{first}")
+
+        assert found.start is not None
+        assert (found.start.high - lab.world.clock.now()).total_seconds() > 600
+
+    run(story())
+
+
 def test_a_job_that_is_to_begin_later_does() -> None:
     async def story() -> None:
         lab = a_lab()

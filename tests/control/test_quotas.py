@@ -8,13 +8,14 @@ import pytest
 
 from clusterra.adapters.memory import MemoryStore
 from clusterra.control.submit import Submitted
+from clusterra.control.usage import total
 from clusterra.core.access import Caller
 from clusterra.core.cost.admission import QuotaExceeded
 from clusterra.core.cost.books import Spending as Question
 from clusterra.core.cost.books import Spent
 from clusterra.core.cost.quota import QUOTAS, WORKSPACE, Mode, Quotas
 from clusterra.core.cost.quota_edit import EVERYBODY, QuotaEdit
-from clusterra.core.errors import Conflict, Refused
+from clusterra.core.errors import Refused
 from clusterra.core.jobs import comment
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.money import MICROS
@@ -217,6 +218,34 @@ def test_where_nobody_is_limited_nothing_is_asked_of_the_books() -> None:
     asyncio.run(story())
 
 
+def test_a_standing_is_what_usage_says_was_spent() -> None:
+    async def story() -> None:
+        lab = await Spending().open()
+        await lab.world.site.wasting.settle()
+        await lab.ends(await lab.runs(cpus=3))
+        await lab.runs(cpus=7, minutes=None)
+        await lab.runs(user="ben", cpus=5, minutes=90_000)
+        for days in (0, 1, 40):
+            await lab.later(days=days, hours=13, minutes=7, seconds=11)
+            for whose in (ANA, WORKSPACE):
+                standing = await lab.plane.quotas.standing(lab.workspace, whose)
+                for figures in (standing.month, standing.day):
+                    spent = await total(
+                        [lab.world.site],
+                        figures.period,
+                        person=whose or None,
+                        store=lab.world.store,
+                    )
+                    assert (figures.booked, figures.pending) == (
+                        spent.booked.micros,
+                        spent.pending.micros,
+                    )
+                everybody = await lab.plane.quotas.standings(lab.workspace)
+                assert everybody[whose] == standing
+
+    asyncio.run(story())
+
+
 # --- what admins set
 
 
@@ -294,19 +323,21 @@ def test_who_was_slower_than_another_server_overwrites_nothing() -> None:
     asyncio.run(story())
 
 
-def test_two_changes_at_once_leave_one_of_them_refused_and_nothing_half_done() -> None:
+def test_two_changes_at_once_are_both_made(store: Store) -> None:
     async def story() -> None:
-        lab = await Spending().open()
-        edits = [QuotaEdit(amounts={"month": n * MICROS}) for n in (1, 2)]
+        lab = await Spending(World(store)).open()
+        other = lab.world.plane()
+        await other.open()
+        month, day = (QuotaEdit(amounts={name: MICROS}) for name in ("month", "day"))
 
-        found = await asyncio.gather(
-            *(lab.plane.quotas.set(lab.workspace, ANA, each, by=SOMEBODY) for each in edits),
-            return_exceptions=True,
+        await asyncio.gather(
+            lab.plane.quotas.set(lab.workspace, ANA, month, by=SOMEBODY),
+            other.quotas.set(lab.workspace, ANA, day, by=SOMEBODY),
         )
 
-        refused = [each for each in found if isinstance(each, Conflict)]
-        told = await lab.told_of_quotas("admin.quota.changed")
-        assert len(told) + len(refused) == 2
+        both = (await store.get(QUOTAS, lab.workspace, default=Quotas())).value.of(ANA)
+        assert (both.month, both.day) == (MICROS, MICROS)
+        assert len(await lab.told_of_quotas("admin.quota.changed")) == 2
 
     asyncio.run(story())
 

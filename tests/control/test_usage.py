@@ -106,12 +106,17 @@ class Life:
             await self.here.world.slurm.requeue(id, user=None)
 
     async def start_again(self, number: int) -> None:
+        # Slurm lets one that was queued again wait for two minutes; until then it is seen waiting.
+        await self.here.look()
         if id := self.job(number, JobState.PENDING):
             self.here.world.slurm.move(id, JobState.RUNNING, nodes=f"w{number % 2 + 1}")
 
     async def resize(self, number: int) -> None:
         if id := self.job(number, JobState.RUNNING):
-            self.here.world.slurm.resize(id, f"w{number % 2 + 1}", cpus=number % 4 + 1)
+            world = self.here.world
+            await self.here.look()
+            resized = world.slurm.resize(id, f"w{number % 2 + 1}", cpus=number % 4 + 1)
+            await world.site.recorder.record([resized])
 
     async def forget(self, number: int) -> None:
         live = self.here.world.slurm._live

@@ -17,6 +17,7 @@ _FLEET = f"{_CLUSTER}/fleet"
 _ME = "/v1/users/me"
 _WORKSPACE = "/v1/workspaces/{workspace}"
 _PEOPLE = f"{_WORKSPACE}/people"
+_QUOTAS = f"{_WORKSPACE}/quotas"
 
 ROUTES: Mapping[str, Deed] = {
     # the server
@@ -56,6 +57,12 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_WORKSPACE}/events/export": Deed.TAKE_LEDGER,
     f"GET {_WORKSPACE}/events/checkpoints": Deed.TAKE_LEDGER,
     "GET /v1/audit": Deed.SEE_AUDIT,
+    # what people may spend
+    f"GET {_QUOTAS}": Deed.SEE_QUOTAS,
+    f"PATCH {_QUOTAS}": Deed.SET_QUOTA,
+    f"GET {_QUOTAS}/{{person}}": Deed.SEE_QUOTAS,
+    f"PATCH {_QUOTAS}/{{person}}": Deed.SET_QUOTA,
+    f"POST {_QUOTAS}/{{person}}/raise": Deed.SET_QUOTA,
     # clusters
     "GET /v1/clusters": Deed.SEE_CLUSTERS,
     "POST /v1/clusters": Deed.ADD_CLUSTER,
@@ -72,9 +79,14 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_FLEET}/decisions": Deed.SEE_CLUSTER,
     f"GET {_FLEET}/policy": Deed.SEE_CLUSTER,
     f"PATCH {_FLEET}/policy": Deed.SET_POLICY,
+    # prices
+    f"GET {_CLUSTER}/prices": Deed.SEE_CLUSTER,
+    f"PUT {_CLUSTER}/prices/rates": Deed.SET_PRICES,
+    f"DELETE {_CLUSTER}/prices/rates": Deed.SET_PRICES,
     # jobs
     f"GET {_JOBS}": Deed.SEE_JOBS,
     f"POST {_JOBS}/submit": Deed.SUBMIT,
+    f"POST {_JOBS}/estimate": Deed.SUBMIT,
     f"POST {_JOBS}/cancel": Deed.CHANGE_JOBS,
     f"GET {_JOBS}/{{job_id}}": Deed.SEE_JOBS,
     f"GET {_JOBS}/{{job_id}}/events": Deed.SEE_EVENTS,
@@ -85,6 +97,11 @@ ROUTES: Mapping[str, Deed] = {
     f"POST {_JOBS}/{{job_id}}/hold": Deed.CHANGE_JOBS,
     f"POST {_JOBS}/{{job_id}}/release": Deed.CHANGE_JOBS,
     f"POST {_JOBS}/{{job_id}}/requeue": Deed.CHANGE_JOBS,
+    # money
+    "GET /v1/usage": Deed.ADD_UP_USAGE,
+    f"GET {_CLUSTER}/usage": Deed.SEE_USAGE,
+    f"GET {_JOBS}/{{job_id}}/cost": Deed.SEE_JOBS,
+    f"GET {_WORKSPACE}/statements/{{month}}": Deed.SEE_USAGE,
     # the ledger
     f"GET {_EVENTS}": Deed.SEE_EVENTS,
     f"GET {_EVENTS}/stream": Deed.SEE_EVENTS,

@@ -28,7 +28,10 @@ from clusterra.core.errors import (
     Unauthenticated,
     Unreachable,
 )
+from clusterra.core.money import dollars, per_hour
+from clusterra.core.words import count
 from clusterra.wire.people import Me, TerminalAsked, WorkspaceView
+from clusterra.wire.usage import SpendingView
 
 SLOWER = 5
 """Seconds to wait longer when the server finds us asking too often (RFC 8628, 3.5)."""
@@ -142,7 +145,19 @@ def portrait(me: Me, url: str, now: datetime) -> list[str]:
         f"  workspaces  {' · '.join(_in(each) for each in me.workspaces) or 'none'}",
         f"  let in by   {by}{limited}{until}",
     ]
+    if me.spending is not None:
+        lines.append(f"  spending    {_spending(me.spending)}")
     return lines
+
+
+def _spending(spends: SpendingView) -> str:
+    """Return `$41.20 this month, $2.10 today · 3 jobs running, $0.86/h`."""
+    spent = f"{dollars(spends.month.micros)} this month, {dollars(spends.today.micros)} today"
+    if not spends.running:
+        return f"{spent} · nothing running"
+    rate = per_hour(spends.burn_usd_per_hour_micros)
+    unknown = f" ({spends.burn_unknown:,} not known)" if spends.burn_unknown else ""
+    return f"{spent} · {count(spends.running, 'job')} running, {rate}{unknown}"
 
 
 def _place(session: Session, address: str | None) -> str:

@@ -76,6 +76,8 @@ def _commands(group: click.Group, context: click.Context, shared: set[str]) -> I
         assert command is not None, name
         inner = click.Context(command, info_name=name, parent=context)
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield from _command(command, inner, shared)
             yield from _commands(command, inner, shared)
         else:
             yield from _command(command, inner, shared)

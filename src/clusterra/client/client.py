@@ -5,7 +5,8 @@ Each method is one request. `answer` keeps the latest body byte for byte, so tha
 
 Jobs are what most commands are about; the shapes of other nouns are imported by the
 calls that answer with them (those of clusters, nodes and partitions take 6 ms to make).
-Those about people are in `people.py`, those about the fleet in `fleet.py`.
+Those about people are in `people.py`, those about the fleet in `fleet.py`, those
+about money in `usage.py` and `quotas.py`.
 """
 
 import os
@@ -36,6 +37,8 @@ from clusterra.wire.jobs import (
 if TYPE_CHECKING:
     from clusterra.client.fleet import Fleet
     from clusterra.client.people import People
+    from clusterra.client.quotas import Quotas
+    from clusterra.client.usage import Usage
     from clusterra.wire.clusters import (
         AddCluster,
         ClusterAdded,
@@ -46,7 +49,9 @@ if TYPE_CHECKING:
         NodePage,
         PartitionPage,
     )
+    from clusterra.wire.estimate import JobEstimate
     from clusterra.wire.events import EventPage
+    from clusterra.wire.prices import PricesView, SetRates
     from clusterra.wire.why import WhyView
 
 T = TypeVar("T")
@@ -98,6 +103,20 @@ class Client:
         from clusterra.client.fleet import Fleet
 
         return Fleet(self._call)
+
+    @property
+    def quotas(self) -> "Quotas":
+        """What there is to ask about what people may spend."""
+        from clusterra.client.quotas import Quotas
+
+        return Quotas(self._call)
+
+    @property
+    def usage(self) -> "Usage":
+        """What there is to ask about money."""
+        from clusterra.client.usage import Usage
+
+        return Usage(self._call, self._fetch)
 
     def clusters(self) -> "ClusterPage":
         from clusterra.wire.clusters import ClusterPage
@@ -166,6 +185,28 @@ class Client:
             given,
             {"Idempotency-Key": key or new_key()},
         )
+
+    def estimate(self, cluster: str, job: SubmitJob) -> "JobEstimate":
+        """Ask what a job would come to; nothing is submitted."""
+        from clusterra.wire.estimate import JobEstimate
+
+        given = {name: value for name, value in _fields(job).items() if value is not None}
+        return self._call(JobEstimate, "POST", _at(cluster, "jobs", "estimate"), given)
+
+    def prices(self, cluster: str) -> "PricesView":
+        from clusterra.wire.prices import PricesView
+
+        return self._call(PricesView, "GET", _at(cluster, "prices"))
+
+    def set_rates(self, cluster: str, rates: "SetRates") -> "PricesView":
+        from clusterra.wire.prices import PricesView
+
+        return self._call(PricesView, "PUT", _at(cluster, "prices", "rates"), rates)
+
+    def clear_rates(self, cluster: str) -> "PricesView":
+        from clusterra.wire.prices import PricesView
+
+        return self._call(PricesView, "DELETE", _at(cluster, "prices", "rates"))
 
     def cancel(self, cluster: str, job: str | int) -> JobAct:
         return self._call(JobAct, "DELETE", _at(cluster, "jobs", job))
@@ -238,6 +279,11 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _fetch(self, path: str, kind: str) -> bytes:
+        """Return an answer that is no JSON, as it comes."""
+        self.answer = self._connection.send("GET", path, headers={"Accept": kind}).body
+        return self.answer
 
     def _call(
         self,

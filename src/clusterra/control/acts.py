@@ -27,6 +27,7 @@ class Act:
 
     actor: str
     at: datetime
+    why: str = ""
 
 
 ACT: Kind[Act] = Kind("act", Act)
@@ -47,7 +48,7 @@ class Acts:
         now = self.clock.now()
         records = []
         for job in jobs:
-            act = Act(job_id=job.id, what=what, actor=caller.actor, at=now)
+            act = Act(job_id=job.id, what=what, actor=caller.actor, at=now, why=caller.why)
             old = opened.get(job.id, {}).get(what)
             id = f"{self.cluster}/{job.id}/{what}"
             records.append(Record(kind=ACT, id=id, value=act, version=old.version if old else 0))
@@ -72,6 +73,11 @@ class Acts:
             for what, record in acts.items()
             if now - record.value.at <= WITHIN
         }
+
+    async def why(self, job_id: int, what: str) -> str:
+        """Return what was said for a reason, by whoever did this to a job of late."""
+        record = (await self._opened()).get(job_id, {}).get(what)
+        return record.value.why if record and self.clock.now() - record.value.at <= WITHIN else ""
 
     async def told(self, drafts: Iterable[Draft]) -> list[Record[Act]]:
         """Return the acts that these events tell of, and those too old to matter: to be dropped."""

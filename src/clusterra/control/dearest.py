@@ -102,8 +102,19 @@ def _with_run(known: JobSpent | None, paid: PaidRun, period: Period) -> JobSpent
         name=paid.run.name,
         payer=paid.payer,
     )
-    cost = 0 if paid.why_unknown else between(paid.charges, period.since, period.until)
-    return replace(job, booked=job.booked + cost, why_unknown=job.why_unknown or paid.why_unknown)
+    return replace(
+        job,
+        booked=job.booked + _in(paid, period),
+        why_unknown=job.why_unknown or paid.why_unknown,
+    )
+
+
+def _in(paid: PaidRun, period: Period) -> int:
+    if paid.why_unknown:
+        return 0
+    if period.since <= paid.since and paid.until <= period.until:
+        return paid.micros  # one that was billed in parts was rounded with each
+    return between(paid.charges, period.since, period.until)
 
 
 def _with_open(known: JobSpent | None, site: Site, open: Open, period: Period) -> JobSpent:

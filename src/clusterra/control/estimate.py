@@ -13,13 +13,16 @@ from typing import Any
 from clusterra.control.explain import look_around
 from clusterra.control.forecast import guessed
 from clusterra.control.price import ground_of
+from clusterra.control.quotas import QuotaBook
 from clusterra.control.scale import MANY
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
 from clusterra.core.cost.alternatives import Known, alternatives
 from clusterra.core.cost.asked import asked
-from clusterra.core.cost.estimate import Ground, price
+from clusterra.core.cost.estimate import price
+from clusterra.core.cost.ground import Ground
 from clusterra.core.cost.outlook import Before, Outlook, before, warnings
+from clusterra.core.cost.quota import WORKSPACE
 from clusterra.core.jobs.forecast import Ahead, Estimate
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.pending.explain import ahead_of, explain
@@ -41,7 +44,13 @@ UNNAMED = "job"
 
 
 async def estimate_job(
-    site: Site, request: JobRequest, caller: Caller, *, store: Store, clock: Clock
+    site: Site,
+    request: JobRequest,
+    caller: Caller,
+    *,
+    quotas: QuotaBook,
+    store: Store,
+    clock: Clock,
 ) -> Outlook:
     """Say what the caller's job would come to."""
     ground = await ground_of(site, store)
@@ -55,7 +64,9 @@ async def estimate_job(
     wait = planned.value.plan.waits.get(job.id) if isinstance(planned, Seen) else None
     start, why_not = await _start(site, job, facts, store)
     past = await _alike(site, job, store)
+    effect = await quotas.effect(site, priced, user=caller.user)
     usual = {shape: median(took) for shape, took in facts.starts.items() if took}
+    uncounted = (effect.uncounted,) if effect.uncounted else ()
     known = Known(
         usual_seconds=usual,
         longest_run=past.longest_seconds if past else 0,
@@ -70,8 +81,10 @@ async def estimate_job(
         why_no_start=why_not,
         worker_seconds=usual.get(priced.shape),
         before=past,
+        quotas=[each for each in effect.standings if caller.admin or each.whose != WORKSPACE],
+        objections=effect.objections,
         alternatives=alternatives(job, priced, ground, known),
-        warnings=tuple(warnings(priced, wait, past, ground.now)),
+        warnings=(*warnings(priced, wait, past, ground), *uncounted),
     )
 
 
@@ -112,7 +125,7 @@ async def _start(site: Site, job: Job, facts: Facts, store: Store) -> tuple[Esti
     if site.shapes and isinstance(facts.planned, Unseen):
         return None, facts.planned.why
     ahead = ahead_of(job, facts)
-    if ahead is None:
+    if ahead is None or None in facts.dependencies.values():
         return None, explain(job, facts).summary
     wait = facts.planned.value.plan.waits.get(job.id) if isinstance(facts.planned, Seen) else None
     if wait is not None and wait.cause is Cause.WARMING:

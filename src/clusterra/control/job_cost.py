@@ -10,8 +10,10 @@ from clusterra.control.known_prices import is_silent
 from clusterra.control.recall import of_job
 from clusterra.control.site import Site
 from clusterra.core.cost.charges import Charge
+from clusterra.core.cost.open import Open
 from clusterra.core.cost.prices import Quote, Source
-from clusterra.core.cost.standing import Standing, at_rest, while_running
+from clusterra.core.cost.reckon import at_rest, while_running
+from clusterra.core.cost.so_far import CostSoFar
 from clusterra.core.events.catalogue import JobCostEstimated, JobCostFinalized
 from clusterra.core.events.event import Event
 from clusterra.core.hosts import expand
@@ -45,7 +47,7 @@ class PriceBehind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCost:
-    standing: Standing
+    so_far: CostSoFar
     person: str
     runs: Sequence[RunCost]
     prices: Sequence[PriceBehind]
@@ -56,14 +58,12 @@ class JobCost:
     """What was paid for runs whose events are no longer at hand."""
 
 
-def standing_of(job: Job, site: Site, now: datetime) -> Standing:
+def cost_so_far(job: Job, site: Site) -> CostSoFar:
     """Return what a job has cost by now."""
-    if job.state in RUNS:
-        return while_running(site.meter.open(job, now.replace(microsecond=0)))
-    return at_rest(job)
+    return while_running(_open(job, site)) if job.state in RUNS else at_rest(job)
 
 
-async def cost_of(job: Job, site: Site, *, now: datetime, store: Store) -> JobCost:
+async def cost_of(job: Job, site: Site, *, store: Store) -> JobCost:
     """Account for what a job has cost."""
     await site.meter.load()
     query = replace(
@@ -74,7 +74,7 @@ async def cost_of(job: Job, site: Site, *, now: datetime, store: Store) -> JobCo
     runs = [_run(data) for data in final]
     known = sum(each.micros or 0 for each in runs)
     if job.state in RUNS:
-        live = site.meter.open(job, now.replace(microsecond=0))
+        live = _open(job, site)
         runs.append(
             RunCost(
                 restarts=job.restarts,
@@ -87,13 +87,17 @@ async def cost_of(job: Job, site: Site, *, now: datetime, store: Store) -> JobCo
         )
     began = [data for event, data in told if event.type == JobCostEstimated.type]
     return JobCost(
-        standing=standing_of(job, site, now),
+        so_far=cost_so_far(job, site),
         person=final[-1]["person"] if final else site.meter.payer(job).person,
         runs=runs,
-        prices=_prices(job, site, now),
+        prices=_prices(job, site),
         basis=began[-1]["basis"] if began else (),
         sealed=job.billed_micros - known,
     )
+
+
+def _open(job: Job, site: Site) -> Open:
+    return site.meter.open(job, site.meter.clock.now().replace(microsecond=0))
 
 
 def _data(event: Event) -> Mapping[str, Any]:
@@ -118,11 +122,11 @@ def _run(data: Mapping[str, Any]) -> RunCost:
     )
 
 
-def _prices(job: Job, site: Site, now: datetime) -> Sequence[PriceBehind]:
+def _prices(job: Job, site: Site) -> Sequence[PriceBehind]:
     """Return what the nodes of its present or last run cost while it had them, each price once."""
     if job.started_at is None or job.state is JobState.PENDING:
         return ()
-    since, until = job.started_at, job.ended_at or now
+    since, until = job.started_at, job.ended_at or site.meter.clock.now()
     stints = [
         stint
         for name in sorted(expand(job.nodes))

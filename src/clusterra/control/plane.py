@@ -8,6 +8,7 @@ import os
 import platform
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
@@ -17,6 +18,7 @@ from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.people.people import People
+from clusterra.control.quotas import QuotaBook
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.core.clusters import REGISTERED, Registered
@@ -60,6 +62,7 @@ class Plane:
 
     heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
     connect: Connect = field(init=False)
+    quotas: QuotaBook = field(init=False)
     begin: Callable[[Site], None] = lambda _: None
     """Start what goes on about a cluster without being asked; `end` ends it."""
 
@@ -72,6 +75,12 @@ class Plane:
     """Those that collectors and agents of this machine find in files beside the server."""
 
     def __post_init__(self) -> None:
+        self.quotas = QuotaBook(
+            store=self.store,
+            clock=self.clock,
+            sites=lambda: tuple(self.sites.values()),
+            person_of=self.people.directory.payer_of,
+        )
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
 
@@ -113,6 +122,8 @@ class Plane:
             clock=clock,
             new_run_id=lambda: uuid7(clock.now(), os.urandom(10)),
             uid_of=self.people.directory.uid_of,
+            admit=partial(self.quotas.admit, site),
+            let_go=self.quotas.let_go,
         )
         self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
         self.heartbeats[id] = Heartbeats(site=site, clock=clock)

@@ -7,7 +7,8 @@ this is asked at every submission where a quota counts.
 from clusterra.control.policy import load_policy
 from clusterra.control.site import Site
 from clusterra.core.cost.asked import asked
-from clusterra.core.cost.estimate import Ground, Priced, price
+from clusterra.core.cost.estimate import Priced, price
+from clusterra.core.cost.ground import Ground
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.seen import Seen
 from clusterra.ports import Store

@@ -3,6 +3,7 @@
 A quota that did not count them would be broken by whoever submits quicker than jobs start.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -78,7 +79,7 @@ class Queued:
         """Return how somebody stands with what they have on its way."""
         self._forget(sites)
         costs = [
-            each.cost
+            (each.cost, 1)
             for each in self._taken.values()
             if each.workspace == workspace and standing.whose in (WORKSPACE, each.person)
         ]
@@ -93,23 +94,25 @@ class Queued:
             standing,
             month=_with(standing, standing.month, costs),
             day=_with(standing, standing.day, costs),
-            burn_waiting=sum(each.usd_per_hour or 0 for each in costs),
+            burn_waiting=sum((cost.usd_per_hour or 0) * number for cost, number in costs),
         )
 
-    async def _estimates(self, site: Site, jobs: Iterable[Job]) -> list[Priced]:
+    async def _estimates(self, site: Site, jobs: Iterable[Job]) -> list[tuple[Priced, int]]:
+        """Return what jobs would cost, and how many are alike: a queue has few kinds."""
         now = self.clock.now()
         if self._priced_at is None or abs(now - self._priced_at) > GOOD_FOR:
             self._prices.clear()
             self._priced_at = now
         known = self._prices.setdefault(site.cluster.id, {})
-        found: list[Priced] = []
-        ground = None
+        by_kind: defaultdict[object, list[Job]] = defaultdict(list)
         for job in jobs:
-            if (key := _alike(job)) not in known:
+            by_kind[_alike(job)].append(job)
+        ground = None
+        for kind, (first, *_) in by_kind.items():
+            if kind not in known:
                 ground = ground or await ground_of(site, self.store)
-                known[key] = price(job, ground)
-            found.append(known[key])
-        return found
+                known[kind] = price(first, ground)
+        return [(known[kind], len(alike)) for kind, alike in by_kind.items()]
 
     def _forget(self, sites: Iterable[Site]) -> None:
         """Let go of what can be seen by now."""
@@ -125,5 +128,6 @@ class Queued:
         }
 
 
-def _with(standing: Standing, figures: Figures, costs: Iterable[Priced]) -> Figures:
-    return replace(figures, waiting=sum(cost_within(each, figures, standing) for each in costs))
+def _with(standing: Standing, figures: Figures, costs: Iterable[tuple[Priced, int]]) -> Figures:
+    waiting = sum(cost_within(cost, figures, standing) * number for cost, number in costs)
+    return replace(figures, waiting=waiting)

@@ -5,28 +5,31 @@ event that tells of it. Another server's changes are seen by the round of `enfor
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from clusterra.control.people.directory import TRIES
 from clusterra.control.people.doing import Doer, told
 from clusterra.control.price import priced
 from clusterra.control.queued import Queued
-from clusterra.control.quota_standing import stand
+from clusterra.control.quota_standing import Standings, running
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.admission import HINT, Objection, QuotaExceeded, objections, uncounted
 from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.going import to_go
 from clusterra.core.cost.quota import QUOTAS, WORKSPACE, Mode, Quotas
 from clusterra.core.cost.quota_edit import (
+    EVERYBODY,
     QuotaEdit,
     differences,
     edited,
     like_everybody,
     raised,
 )
-from clusterra.core.cost.quota_standing import Standing
+from clusterra.core.cost.quota_standing import Standing, follows
 from clusterra.core.errors import Conflict
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.fact import Fact
@@ -73,8 +76,10 @@ class QuotaBook:
     at once, the second is told of the first."""
 
     _queued: Queued = field(init=False)
+    _standings: Standings = field(init=False)
 
     def __post_init__(self) -> None:
+        self._standings = Standings(store=self.store)
         self._queued = Queued(store=self.store, clock=self.clock)
 
     def sites_of(self, workspace: str) -> Sequence[Site]:
@@ -89,14 +94,33 @@ class QuotaBook:
 
     async def standing(self, workspace: str, whose: str) -> Standing:
         """Return how a person stands, or for `WORKSPACE` all together."""
-        quotas = await self.of(workspace)
-        now = self.clock.now()
-        return await stand(self.sites_of(workspace), quotas, whose, now=now, store=self.store)
+        quotas, sites = await self.of(workspace), self.sites_of(workspace)
+        return await self._standings.of(sites, quotas, whose, now=self.clock.now())
+
+    async def standings(self, workspace: str, people: Iterable[str] = ()) -> Mapping[str, Standing]:
+        """Return how the workspace stands, and everybody who spends, has a quota, or is named."""
+        quotas, sites = await self.of(workspace), self.sites_of(workspace)
+        named = {*people, *quotas.people}
+        return await self._standings.of_all(sites, quotas, now=self.clock.now(), people=named)
+
+    async def follows(self, workspace: str, whose: str) -> Sequence[str]:
+        """Say what the quotas as they are now do to those who are over them."""
+        quotas, sites = await self.of(workspace), self.sites_of(workspace)
+        standings = await self.standings(workspace)
+        going = Counter(each.standing.whose for each in to_go(running(sites), standings.values()))
+        concerned = [
+            each
+            for each in standings
+            if each == whose
+            or (whose == EVERYBODY and each != WORKSPACE and each not in quotas.people)
+        ]
+        said = [follows(standings[each], going[each]) for each in concerned]
+        return [each for each in said if each]
 
     # --- before a job is taken
 
     async def admit(
-        self, site: Site, request: JobRequest, *, user: str, run_id: str
+        self, site: Site, request: JobRequest, user: str, run_id: str
     ) -> tuple[str, ...]:
         """Raise QuotaExceeded if a job may not be submitted; return what to say if it may."""
         quotas, person = await self.of(site.workspace), self.person_of(user)
@@ -105,7 +129,7 @@ class QuotaBook:
             return ()
         async with self._turns[site.workspace]:
             cost = await priced(site, request, store=self.store)
-            effect = await self._effect(site, cost, quotas, counts)
+            effect = await self._effect(site, cost, quotas, counts, brief=True)
             if effect.objections and effect.objections[0].blocks:
                 raise QuotaExceeded(effect.objections[0].sentence, hint=HINT)
             self._queued.take(site.workspace, person, run_id, cost)
@@ -123,13 +147,19 @@ class QuotaBook:
         return await self._effect(site, cost, quotas, (self.person_of(user), WORKSPACE))
 
     async def _effect(
-        self, site: Site, cost: Priced, quotas: Quotas, whose: Iterable[str]
+        self,
+        site: Site,
+        cost: Priced,
+        quotas: Quotas,
+        whose: Iterable[str],
+        *,
+        brief: bool = False,
     ) -> Effect:
         sites, now = self.sites_of(site.workspace), self.clock.now()
         standings = [
             await self._queued.counted(
                 site.workspace,
-                await stand(sites, quotas, each, now=now, store=self.store),
+                await self._standings.of(sites, quotas, each, now=now, brief=brief),
                 sites,
                 self.person_of,
             )
@@ -162,19 +192,19 @@ class QuotaBook:
     ) -> None:
         """Raise the limit of somebody's month until a moment; 0 ends that."""
         now = self.clock.now()
-        record = await self._read(workspace)
-        after = raised(record.value, whose, micros=micros, until=until, by=by.name, at=now, why=why)
-        if after == record.value:
-            return
-        fact = facts.AdminQuotaRaised(
-            id=whose or workspace,
-            workspace=workspace,
-            email=whose,
-            why=why,
-            micros=micros,
-            until=until if micros else None,
-        )
-        await self._write(replace(record, value=after), fact, by)
+
+        def more(quotas: Quotas) -> tuple[Quotas, Fact]:
+            after = raised(quotas, whose, micros=micros, until=until, by=by.name, at=now, why=why)
+            return after, facts.AdminQuotaRaised(
+                id=whose or workspace,
+                workspace=workspace,
+                email=whose,
+                why=why,
+                micros=micros,
+                until=until if micros else None,
+            )
+
+        await self._write(workspace, more, by)
 
     async def _change(
         self,
@@ -185,35 +215,52 @@ class QuotaBook:
         by: Doer,
         why: str = "",
     ) -> tuple[str, ...]:
-        record = await self._read(workspace)
-        after = change(record.value)
-        changed = differences(record.value, after, whose)
-        if changed:
-            fact = facts.AdminQuotaChanged(
+        changed: tuple[str, ...] = ()
+
+        def differently(quotas: Quotas) -> tuple[Quotas, Fact]:
+            nonlocal changed
+            after = change(quotas)
+            changed = differences(quotas, after, whose)
+            return after, facts.AdminQuotaChanged(
                 id=whose or workspace,
                 workspace=workspace,
                 email=whose,
                 changed=changed,
                 why=why,
             )
-            await self._write(replace(record, value=after), fact, by)
+
+        await self._write(workspace, differently, by)
         return changed
 
-    async def _write(self, record: Record[Quotas], fact: Fact, by: Doer) -> None:
-        draft = told(fact, actor=by.actor, subject="quota", at=self.clock.now())
-        try:
-            change = Change(puts=[record], events=[draft])
-            await self.store.commit(ledger_of(record.id), change)
-        except Conflict:
-            await self._read(record.id)
-            raise
-        self._known[record.id] = replace(record, version=record.version + 1)
-        self.changed()
+    async def _write(
+        self, workspace: str, change: Callable[[Quotas], tuple[Quotas, Fact]], by: Doer
+    ) -> None:
+        """Change quotas and tell of it; begin again if somebody else was quicker."""
+        for again in reversed(range(TRIES)):
+            record = await self._read(workspace)
+            after, fact = change(record.value)
+            if after == record.value:
+                return
+            put = replace(record, value=after)
+            draft = told(fact, actor=by.actor, subject="quota", at=self.clock.now())
+            try:
+                both = Change(puts=[put], events=[draft])
+                await self.store.commit(ledger_of(workspace), both)
+            except Conflict:
+                if not again:
+                    raise
+                continue
+            self._known[workspace] = replace(put, version=put.version + 1)
+            self.changed()
+            return
 
     async def _read(self, workspace: str) -> Record[Quotas]:
         record = await self.store.get(QUOTAS, workspace, default=Quotas())
-        self._known[workspace] = record
-        return record
+        known = self._known.get(workspace)
+        if known is None or record.version >= known.version:
+            # Else it was changed here while this was on its way.
+            self._known[workspace] = record
+        return self._known[workspace]
 
 
 def _speaks(quotas: Quotas, whose: str) -> bool:

@@ -12,7 +12,7 @@ wait for: Slurm is asked at once, and what came of it is recorded.
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -57,6 +57,17 @@ class Submission:
 
 SUBMISSION: Kind[Submission] = Kind("submission", Submission)
 
+
+Admit = Callable[[JobRequest, str, str], Awaitable[tuple[str, ...]]]
+"""Given a request, the Linux user and the run id: raises QuotaExceeded if they may not submit it,
+and returns what to say to them if they may."""
+
+
+async def _unlimited(*_: object) -> tuple[str, ...]:
+    """Take every job."""
+    return ()
+
+
 Compose = Callable[[Login, str], JobRequest]
 """Makes the request, given its owner and run id. Raises Invalid before anything has happened."""
 
@@ -88,6 +99,10 @@ class Submitter:
     uid_of: Callable[[str], int | None] = lambda _: None
     """The number of a Linux user who is a person here."""
 
+    admit: Admit = _unlimited
+    let_go: Callable[[str], None] = lambda _: None
+    """Told the run id of a job that was admitted and that Slurm did not take."""
+
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
     _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: Notes = field(init=False)
@@ -107,7 +122,8 @@ class Submitter:
         )
         if not key:
             record = Record(kind=SUBMISSION, id=intent.run_id, value=intent)
-            return await self._act(record, await self._request(intent, compose))
+            request, warnings = await self._request(intent, compose)
+            return await self._act(record, request, warnings)
         named = f"{self.site.cluster.id}\n{caller.user}\n{key}"
         id = hashlib.sha256(named.encode()).hexdigest()
         joined = self._under_way.get(id)
@@ -155,11 +171,13 @@ class Submitter:
 
     async def _intend(self, record: Record[Submission], compose: Compose) -> Submitted:
         """Act with the intent on disk, so that a repeated request finds it whatever happens."""
-        request = await self._request(record.value, compose)
+        request, warnings = await self._request(record.value, compose)
         await self.store.commit(self.site.cluster.id, Change(puts=[record]))
-        return await self._act(replace(record, version=record.version + 1), request)
+        return await self._act(replace(record, version=record.version + 1), request, warnings)
 
-    async def _act(self, record: Record[Submission], request: JobRequest) -> Submitted:
+    async def _act(
+        self, record: Record[Submission], request: JobRequest, warnings: tuple[str, ...]
+    ) -> Submitted:
         intent = record.value
         try:
             accepted = await self._hand_over(request, intent.user)
@@ -168,18 +186,24 @@ class Submitter:
                 self._notes.add(record)
             raise
         except ClusterraError:
+            self.let_go(intent.run_id)
             self._notes.add(replace(record, value=replace(intent, outcome=Outcome.REFUSED)))
             raise
-        record = _confirmed(record, self._without_the_expected(accepted))
+        accepted = self._without_the_expected(accepted)
+        accepted = replace(accepted, warnings=(*warnings, *accepted.warnings))
+        record = _confirmed(record, accepted)
         self._notes.add(record)
         self.site.wake()
         return Submitted(submission=record.value)
 
-    async def _request(self, intent: Submission, compose: Compose) -> JobRequest:
+    async def _request(
+        self, intent: Submission, compose: Compose
+    ) -> tuple[JobRequest, tuple[str, ...]]:
+        """Return what Slurm is to be given, and what to say to whoever submits it."""
         login = await self._enrolled(intent.user)
         request = compose(login, intent.run_id)
         await self._check(request)
-        return request
+        return request, await self.admit(request, intent.user, intent.run_id)
 
     async def _hand_over(self, request: JobRequest, user: str) -> Accepted:
         """Give the job to Slurm; again, while slurmctld has not heard of a person just enrolled."""

@@ -69,6 +69,8 @@ class Deed(StrEnum):
     SUBMIT = "submit jobs"
     CHANGE_JOBS = "change jobs"
     SEE_EVENTS = "see what happened"
+    SEE_USAGE = "see what was spent"
+    ADD_UP_USAGE = "see what was spent wherever one is"
     TAKE_LEDGER = "take the whole ledger away"
     SEE_AUDIT = "see who did what"
     SEE_PEOPLE = "see who is in a workspace"
@@ -79,6 +81,9 @@ class Deed(StrEnum):
     ADD_CLUSTER = "ask for a cluster to be added"
     KEEP_CLUSTERS = "add and remove clusters"
     SET_POLICY = "set how a fleet may grow and shrink"
+    SEE_QUOTAS = "see what one may spend"
+    SET_QUOTA = "set what people may spend"
+    SET_PRICES = "say what machines cost"
 
 
 EVERYBODY = frozenset(Role)
@@ -107,6 +112,9 @@ TABLE: Mapping[Deed, Right] = {
     Deed.SUBMIT: Right(WORKING, Scope.JOBS),
     Deed.CHANGE_JOBS: Right(WORKING, Scope.JOBS),
     Deed.SEE_EVENTS: Right(EVERYBODY),
+    Deed.SEE_USAGE: Right(EVERYBODY),
+    # Of each workspace that one is in, SEE_USAGE is asked.
+    Deed.ADD_UP_USAGE: Right(Who.SOMEBODY),
     Deed.TAKE_LEDGER: Right(RUNNING, Scope.ADMIN),
     Deed.SEE_AUDIT: Right(Who.SOMEBODY),
     Deed.SEE_PEOPLE: Right(EVERYBODY),
@@ -118,6 +126,9 @@ TABLE: Mapping[Deed, Right] = {
     Deed.ADD_CLUSTER: Right(Who.SOMEBODY, Scope.ADMIN),
     Deed.KEEP_CLUSTERS: Right(RUNNING, Scope.ADMIN),
     Deed.SET_POLICY: Right(RUNNING, Scope.ADMIN),
+    Deed.SEE_QUOTAS: Right(EVERYBODY),
+    Deed.SET_QUOTA: Right(RUNNING, Scope.ADMIN),
+    Deed.SET_PRICES: Right(RUNNING, Scope.ADMIN),
 }
 
 
@@ -149,6 +160,11 @@ class Caller:
     role: Role = Role.MEMBER
     scopes: frozenset[Scope] = field(default=ALL_SCOPES)
     others_jobs: OthersJobs = OthersJobs.DETAILS
+    part: str = ""
+    """The part of the system that acts by itself, where no person does: `quota`."""
+
+    why: str = ""
+    """What for; a person is not asked."""
 
     @property
     def admin(self) -> bool:
@@ -157,7 +173,7 @@ class Caller:
     @property
     def actor(self) -> str:
         """How the ledger names them."""
-        return f"user:{self.email or self.user}"
+        return f"system:{self.part}" if self.part else f"user:{self.email or self.user}"
 
 
 def check_scope(scopes: frozenset[Scope], deed: Deed) -> None:
@@ -204,9 +220,24 @@ def check_may_read_output(caller: Caller, job: Job) -> None:
         )
 
 
+def check_may_see_cost(caller: Caller, job: Job) -> None:
+    """Raise Forbidden unless the caller may know what this job costs."""
+    if not sees_whole(caller, job.user):
+        raise Forbidden(
+            f"What job {job.label} costs is for {job.user}, who submitted it.",
+            hint=f"Ask {job.user} for it, or an admin.",
+            code="foreign-job",
+        )
+
+
 def sees_whole(caller: Caller, user: str) -> bool:
     """Say whether the caller sees all that Slurm tells of this user's jobs."""
-    return caller.admin or caller.user == user or caller.others_jobs is OthersJobs.DETAILS
+    return sees_everybodys(caller) or caller.user == user
+
+
+def sees_everybodys(caller: Caller) -> bool:
+    """Say whether the caller sees all of everybody's jobs, and so what everybody spends."""
+    return caller.admin or caller.others_jobs is OthersJobs.DETAILS
 
 
 def sees(caller: Caller, user: str) -> bool:

@@ -6,6 +6,7 @@ from functools import partial
 
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.cloud_prices import CloudPrices
+from clusterra.control.enforce import Enforcer
 from clusterra.control.evict import Evictor
 from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past
@@ -24,6 +25,10 @@ from clusterra.settings import SlurmSettings
 SCALE_SECONDS = 20
 AGENT_SECONDS = 5
 PRICES_SECONDS = 900
+QUOTA_SECONDS = 5
+QUOTA_IDLE_SECONDS = 30
+"""While no job runs; one that starts is seen to within that, which is no time of its cost."""
+
 SIGN_SECONDS = 60
 SIGN_EVENTS = 1_000
 """How much, and for how long, may stand in a ledger without a signature."""
@@ -86,9 +91,25 @@ def server_loops(plane: Plane) -> list[Loop]:
             price_list=plane.price_list, sites=lambda: [*plane.sites.values()], clock=plane.clock
         )
         made.append(Loop(name="prices", round=cloud.refresh, every=60, idle=PRICES_SECONDS))
+    made.append(_quota_loop(plane))
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
     return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]
+
+
+def _quota_loop(plane: Plane) -> Loop:
+    """Do what follows from quotas, for all workspaces: at once when one is changed."""
+    enforcer = Enforcer(
+        book=plane.quotas,
+        workspaces=lambda: [each.id for each in plane.people.workspaces],
+        store=plane.store,
+        clock=plane.clock,
+    )
+    enforce = Loop(
+        name="quotas", round=enforcer.enforce, every=QUOTA_SECONDS, idle=QUOTA_IDLE_SECONDS
+    )
+    plane.quotas.changed = enforce.wake
+    return enforce
 
 
 def fleet_loops(plane: Plane, site: Site, nodes: NodeWatch) -> list[Loop]:

@@ -6,8 +6,12 @@ a client's program must not break because a decision was moved.
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from clusterra.core.jobs.job import Job
+
+if TYPE_CHECKING:
+    from clusterra.core.cost.so_far import CostSoFar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +95,20 @@ class JobView:
     comment: str
     waits_for: str = ""
     """While it waits for workers that we start: what for, in words."""
+    cost_micros: int | None = None
+    """What it has cost so far, in millionths of a dollar; null if it is not known or not for you."""
+    usd_per_hour_micros: int | None = None
+    """What it costs now, while it runs."""
+    estimated_micros: int | None = None
+    """If it takes all its time; of one that has ended, what was estimated when it began."""
+    cost_unknown: str = ""
+    """Why it is not known what it costs."""
+    cost_final: bool = False
+    """It has ended, and this does not change any more."""
 
     @classmethod
-    def of(cls, job: Job, waits_for: str = "") -> "JobView":
+    def of(cls, job: Job, waits_for: str = "", cost: "CostSoFar | None" = None) -> "JobView":
+        """Show a job; without a cost where that is not for whoever asks."""
         return cls(
             job_id=job.id,
             label=job.label,
@@ -130,6 +145,11 @@ class JobView:
             run_id=job.run_id,
             comment=job.comment,
             waits_for=waits_for,
+            cost_micros=cost.micros if cost else None,
+            usd_per_hour_micros=cost.usd_per_hour if cost else None,
+            estimated_micros=cost.estimated if cost else None,
+            cost_unknown=cost.why_unknown if cost else "",
+            cost_final=cost.final if cost else False,
         )
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.wire.usage import SpendingView
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceView:
@@ -44,6 +46,8 @@ class Me:
     scopes: list[str]
     expires_at: datetime | None
     """When that ends; null if it does not."""
+    spending: SpendingView | None = None
+    """What one's own jobs cost: now, today, this month."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

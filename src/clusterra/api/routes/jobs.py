@@ -1,8 +1,9 @@
 """Jobs over HTTP."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -21,12 +22,15 @@ from clusterra.control.change_job import (
     release_job,
     requeue_job,
 )
+from clusterra.control.estimate import estimate_job
 from clusterra.control.find import find_job
+from clusterra.control.job_cost import cost_so_far
 from clusterra.control.plane import Plane
 from clusterra.control.site import Site
-from clusterra.core.access import Caller, check_may_read_output
+from clusterra.control.submit import Compose
+from clusterra.core.access import Caller, check_may_read_output, sees_whole
 from clusterra.core.errors import Invalid, NotFound
-from clusterra.core.jobs.compose import compose, compose_raw, is_raw, wish_from
+from clusterra.core.jobs.compose import JobWish, compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.language import parse
 from clusterra.core.jobs.privacy import as_seen_by, shown_to
@@ -35,6 +39,7 @@ from clusterra.core.jobs.script import remarks
 from clusterra.core.seen import Seen
 from clusterra.core.units import parse_time_limit
 from clusterra.ports import Login
+from clusterra.wire.estimate import JobEstimate
 from clusterra.wire.jobs import (
     CancelFailure,
     CancelJobs,
@@ -71,12 +76,7 @@ async def submit(request: Request, cluster: str) -> Response:
             at="Idempotency-Key",
         )
     wish = None if is_raw(table) else wish_from(table)
-
-    def make(login: Login, run_id: str) -> JobRequest:
-        if wish is None:
-            return compose_raw(table, home=login.home, user=login.name, run_id=run_id)
-        return compose(wish, home=login.home, user=login.name, run_id=run_id, now=plane.clock.now())
-
+    make = _making(table, wish, plane)
     done = await plane.submitters[cluster].submit(make, caller, body=raw, key=key)
     made = done.submission
     accepted = JobAccepted(
@@ -89,6 +89,34 @@ async def submit(request: Request, cluster: str) -> Response:
     if done.repeated:
         return body.json(accepted, 200, headers | {"idempotent-replayed": "true"})
     return body.json(accepted, 201, headers)
+
+
+def _making(table: Mapping[str, Any], wish: JobWish | None, plane: Plane) -> Compose:
+    """Return what makes the request, of either body."""
+
+    def make(login: Login, run_id: str) -> JobRequest:
+        if wish is None:
+            return compose_raw(table, home=login.home, user=login.name, run_id=run_id)
+        return compose(wish, home=login.home, user=login.name, run_id=run_id, now=plane.clock.now())
+
+    return make
+
+
+@router.post("/estimate", response_model=JobEstimate, openapi_extra=takes(SubmitJob))
+async def estimate(request: Request, cluster: str) -> Response:
+    """Say what a job would come to, of the same body as a submission; nothing is submitted.
+
+    Workers and their price, when it would likely start, what it does to quotas, and how it would
+    cost less.
+    """
+    plane, site, caller = _act(request, cluster)
+    table = body.decode_object(await body.read(request))
+    wish = None if is_raw(table) else wish_from(table)
+    asked = await plane.submitters[cluster].rehearse(_making(table, wish, plane), caller)
+    found = await estimate_job(
+        site, asked, caller, quotas=plane.quotas, store=plane.store, clock=plane.clock
+    )
+    return body.json(JobEstimate.of(found, remarks(wish.script) if wish else ()))
 
 
 STRAIGHT = (StraightRoute("POST", f"{router.prefix}/submit", submit),)
@@ -260,7 +288,8 @@ def _act(request: Request, cluster: str) -> tuple[Plane, Site, Caller]:
 def _view(site: Site, caller: Caller, job: Job) -> JobView:
     planned = site.planned
     waits_for = planned.value.waits_for(job) if isinstance(planned, Seen) else ""
-    return JobView.of(shown_to(caller, job), waits_for)
+    cost = cost_so_far(job, site) if sees_whole(caller, job.user) else None
+    return JobView.of(shown_to(caller, job), waits_for, cost)
 
 
 def _acted(act: str, job: Job) -> Response:

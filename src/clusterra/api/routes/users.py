@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -13,11 +14,15 @@ from clusterra.api.door import plane_of
 from clusterra.api.guest import OPERATOR, TOKEN, Guest
 from clusterra.api.openapi import takes
 from clusterra.api.routes.workspaces import removed
+from clusterra.api.usage_asked import Zone
+from clusterra.api.usage_view import spending_view
 from clusterra.api.views import session_view, token_view, workspace_view
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.control.people.edit import LONGEST_NAME, edit_person
 from clusterra.control.plane import Plane
+from clusterra.control.spending import spending
 from clusterra.core.access import Role, Scope
+from clusterra.core.cost.periods import zone
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.core.people.credentials import LINK_FOR
 from clusterra.core.quote import shown
@@ -33,6 +38,7 @@ from clusterra.wire.people import (
     TokenPage,
     TokenView,
 )
+from clusterra.wire.usage import SpendingView
 
 router = APIRouter(prefix="/v1/users/me", tags=["people"], route_class=Guarded)
 
@@ -40,9 +46,9 @@ MOST_DAYS = 3650
 
 
 @router.get("", response_model=Me)
-async def show_me(request: Request) -> Response:
-    """Return who one is here: identity, Linux user, workspaces."""
-    return body.json(_me(plane_of(request), guest_of(request)))
+async def show_me(request: Request, tz: Zone = "UTC") -> Response:
+    """Return who one is here: identity, Linux user, workspaces, and what one spends."""
+    return body.json(await _me(plane_of(request), guest_of(request), zone(tz)))
 
 
 @router.patch("", response_model=Me, openapi_extra=takes(EditMe))
@@ -56,7 +62,7 @@ async def edit_me(request: Request) -> Response:
         name=wanted.name,
         preferences=wanted.preferences or {},
     )
-    return body.json(_me(plane, replace(guest, person=person)))
+    return body.json(await _me(plane, replace(guest, person=person), zone("UTC")))
 
 
 @router.get("/tokens", response_model=TokenPage)
@@ -160,7 +166,7 @@ async def make_link(request: Request) -> Response:
     return body.json(LinkMade(url=f"{public_url(request)}/auth/link/{code}", expires_at=until), 201)
 
 
-def _me(plane: Plane, guest: Guest) -> Me:
+async def _me(plane: Plane, guest: Guest, where: ZoneInfo) -> Me:
     person = guest.person
     return Me(
         id=person.id,
@@ -175,7 +181,24 @@ def _me(plane: Plane, guest: Guest) -> Me:
         by=guest.by,
         scopes=sorted(guest.scopes),
         expires_at=guest.expires_at,
+        spending=await _spending(plane, guest, where),
     )
+
+
+async def _spending(plane: Plane, guest: Guest, where: ZoneInfo) -> SpendingView:
+    mine = guest.workspaces(plane.people)
+    sites = [site for site in plane.sites.values() if site.workspace in mine]
+    found = await spending(
+        {id: [site for site in sites if site.workspace == id] for id in mine},
+        {
+            site.cluster.id: site.user if guest.by == OPERATOR else guest.person.login
+            for site in sites
+        },
+        now=plane.clock.now(),
+        zone=where,
+        store=plane.store,
+    )
+    return spending_view(found, where.key)
 
 
 def login_of(plane: Plane, guest: Guest) -> str:

@@ -5,10 +5,11 @@ from datetime import timedelta
 import click
 
 from clusterra.cli.amounts import duration
+from clusterra.cli.dollars import NO_LIMIT, Dollars
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
-from clusterra.core.money import dollars, micros_of
+from clusterra.core.money import dollars
 from clusterra.core.words import count
 from clusterra.wire.fleet import EditPolicy, PolicyView
 
@@ -37,22 +38,15 @@ def get_policy(session: Session, *, as_json: bool) -> None:
     _show(session, as_json=as_json)
 
 
-class Dollars(click.ParamType[int]):
-    name = "dollars"
-
+class MostPerHour(Dollars):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """Return millionths of a dollar; `none` is 0, which lifts the limit."""
-        text = str(value)
-        if text.lower() == "none":
-            return 0
-        micros = micros_of(text)
-        if micros is None:
-            self.fail(f"{text!r} is no amount of dollars; write 12.50, or none.", param, ctx)
+        micros = super().convert(value, param, ctx)
         if micros == 0:
             self.fail("to start no workers say --max-workers 0; for no limit say none.", param, ctx)
-        return micros
+        return 0 if micros == NO_LIMIT else micros
 
 
 class Kept(click.ParamType[tuple[str, int]]):
@@ -73,7 +67,7 @@ class Kept(click.ParamType[tuple[str, int]]):
 @click.option("--max-workers", type=int, metavar="N", help="Most workers at a time.")
 @click.option(
     "--max-usd-per-hour",
-    type=Dollars(),
+    type=MostPerHour(),
     metavar="USD",
     help="The most they may cost together, as 12.50; none is no limit.",
 )

@@ -10,7 +10,15 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from clusterra.cli.jobs.output import Shown, show_output
-from clusterra.cli.jobs.telling import ending, handle, has_ended, output_name, own_code, remark
+from clusterra.cli.jobs.telling import (
+    cost_words,
+    ending,
+    handle,
+    has_ended,
+    output_name,
+    own_code,
+    remark,
+)
 from clusterra.cli.live import TICK, LiveLine
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
@@ -143,7 +151,7 @@ class Follower:
         words = state_words(job.state)
         screen = self._line.screen
         head = screen.paint(f"{words.mark} {ending(job)}", words.colour)
-        say(f"{head}{_output_words(job, shown)}", error=self._line.aside)
+        say(f"{head}{_cost(job)}{_output_words(job, shown)}", error=self._line.aside)
         if own_code(job):
             say(f"What happened:  clusterra jobs show {handle(job)}", error=self._line.aside)
 
@@ -182,6 +190,10 @@ class Follower:
 
     def _watched_for(self) -> timedelta:
         return self._session.watch.now() - self._began
+
+
+def _cost(job: JobView) -> str:
+    return f" · {cost_words(job)}" if job.cost_final and job.cost_micros is not None else ""
 
 
 def _output_words(job: JobView, shown: Shown) -> str:

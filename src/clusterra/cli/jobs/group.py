@@ -10,6 +10,7 @@ COMMANDS: dict[str, Lazy] = {
     "list": Lazy("clusterra.cli.jobs.list:list_jobs", "Jobs, live and past, newest first."),
     "show": Lazy("clusterra.cli.jobs.show:show", "Everything about one job."),
     "why": Lazy("clusterra.cli.jobs.why:why", "Why a job waits, and what would start it sooner."),
+    "cost": Lazy("clusterra.cli.jobs.cost:cost", "What a job costs, run by run."),
     "watch": Lazy("clusterra.cli.jobs.watch:watch", "Follow a job to its end, or the whole list."),
     "logs": Lazy("clusterra.cli.jobs.logs:logs", "What a job has written."),
     "timeline": Lazy("clusterra.cli.jobs.timeline:timeline", "What happened to one job, by step."),

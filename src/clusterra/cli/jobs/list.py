@@ -9,7 +9,7 @@ import click
 
 from clusterra.cli.amounts import duration
 from clusterra.cli.failures import pointed
-from clusterra.cli.jobs.telling import asked_brief, handle, ran, remark, waited
+from clusterra.cli.jobs.telling import asked_brief, cost_cell, handle, ran, remark, waited
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, say
 from clusterra.cli.seen import age_words, now_there
@@ -17,6 +17,7 @@ from clusterra.cli.session import Session
 from clusterra.cli.table import Cell, Column, table
 from clusterra.cli.words import state_words
 from clusterra.core.errors import Invalid
+from clusterra.core.money import per_hour
 from clusterra.core.words import count
 from clusterra.wire.jobs import JobPage, JobView
 
@@ -28,8 +29,11 @@ COLUMNS = (
     Column("ASKED"),
     Column("WAITED", right=True),
     Column("RAN", right=True),
+    Column("COST", right=True),
     Column("", note=True),
 )
+_COST = 7
+"""Where the cost stands. It is left out where it is told of no job."""
 
 _NEGATED = re.compile(r"-[A-Za-z_]+(:|=|<|>)")
 
@@ -110,8 +114,11 @@ def listing(
     if not jobs:
         return _nothing(page, query)
     now = now_there(page, here)
-    lines = table(COLUMNS, [row(job, now) for job in jobs], screen)
-    return [*lines, _footer(jobs, page, query, screen)]
+    columns, rows = list(COLUMNS), [row(job, now) for job in jobs]
+    if not any(job.cost_micros is not None or job.cost_unknown for job in jobs):
+        del columns[_COST]
+        rows = [[*each[:_COST], *each[_COST + 1 :]] for each in rows]
+    return [*table(columns, rows, screen), _footer(jobs, page, query, screen)]
 
 
 def row(job: JobView, now: datetime) -> list[str | Cell]:
@@ -125,6 +132,7 @@ def row(job: JobView, now: datetime) -> list[str | Cell]:
         asked_brief(job),
         duration(waited(job, now)),
         "–" if run_time is None else duration(run_time),
+        cost_cell(job),
         Cell(remark(job, now), faint=True),
     ]
 
@@ -132,6 +140,8 @@ def row(job: JobView, now: datetime) -> list[str | Cell]:
 def _footer(jobs: Sequence[JobView], page: JobPage, query: str, screen: Screen) -> str:
     total = max(page.total, len(jobs))
     parts = [f"{len(jobs):,} of {count(total, 'job')}"]
+    if burning := sum(job.usd_per_hour_micros or 0 for job in jobs):
+        parts.append(f"burning {per_hour(burning)}")
     if old := age_words(page):
         parts.append(screen.paint(old, "yellow"))
     parts.append(_next_step(jobs, total, query))

@@ -9,6 +9,7 @@ from clusterra.cli.jobs.naming import complete
 from clusterra.cli.jobs.output import last_lines
 from clusterra.cli.jobs.telling import (
     asked,
+    cost_words,
     ending,
     handle,
     has_ended,
@@ -54,6 +55,8 @@ def portrait(job: JobView, glimpse: list[str], screen: Screen, now: datetime) ->
         f"  asked      {asked(job)}{_where_asked(job)}",
         f"  {_story(job, now)}",
     ]
+    if (said := cost_words(job)) and not _is_known(job):
+        lines.append(f"  cost       {said}")
     if job.restarts:
         times = "once" if job.restarts == 1 else f"{job.restarts} times"
         lines.append(f"  was put back into the queue {times}")
@@ -81,7 +84,13 @@ def _headline(job: JobView, screen: Screen, now: datetime) -> str:
         how = f"{words.short} for {duration(waited(job, now))}"
     state = screen.paint(f"{words.mark} {how}", words.colour)
     name = screen.paint(tame(job.name or "(no name)"), bold=True)
-    return f"{name} · job {job.label} · {tame(job.user)} · {state}"
+    cost = f" · {cost_words(job)}" if _is_known(job) else ""
+    return f"{name} · job {job.label} · {tame(job.user)} · {state}{cost}"
+
+
+def _is_known(job: JobView) -> bool:
+    """Say whether what it cost is one number, for good."""
+    return job.cost_final and job.cost_micros is not None
 
 
 def _why(job: JobView, now: datetime) -> list[str]:

@@ -28,18 +28,32 @@ _AGAIN_AFTER = 1.0  # seconds; a control plane that is restarted is back within 
 )
 @asking_options
 @click.option("--wait", is_flag=True, help="Wait for its end, show its output, exit with its code.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would cost, and submit nothing.")
 @json_option
 @pass_session
 def submit(
-    session: Session, /, *, script: Path, key: str | None, wait: bool, as_json: bool, **asked: Any
+    session: Session,
+    /,
+    *,
+    script: Path,
+    key: str | None,
+    wait: bool,
+    dry_run: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Submit SCRIPT, or what comes on standard input for `-`.
 
     Its #SBATCH lines are read; options given here win over them.
     """
+    if dry_run and wait:
+        raise click.UsageError("--dry-run submits nothing, so there is nothing to --wait for.")
     text = _read(script)
     if not asked["name"] and str(script) != "-" and not _NAMED.search(text):
         asked["name"] = script.stem
+    if dry_run:
+        rehearse(session, submission(text, asked), as_json=as_json)
+        return
     hand_over(session, submission(text, asked), key=key, wait=wait, as_json=as_json)
 
 
@@ -69,6 +83,19 @@ def hand_over(
     job_id = str(accepted.job_id)
     code = wait_for(session, cluster, job_id, fresh=True, aside=aside, as_json=as_json)
     click.get_current_context().exit(code)
+
+
+def rehearse(session: Session, job: SubmitJob, *, as_json: bool) -> None:
+    """Say what it would come to, and submit nothing."""
+    # Imported by who asks: other submissions should not wait for it.
+    from clusterra.cli.jobs.outlook import told  # noqa: PLC0415
+
+    found = session.client.estimate(session.cluster_id(), job)
+    if as_json:
+        session.say_answer()
+        return
+    for line in told(found, session.screen, session.watch.now()):
+        say(line)
 
 
 def send(session: Session, cluster: str, job: SubmitJob, key: str) -> JobAccepted:

@@ -5,7 +5,10 @@ from pathlib import PurePosixPath
 
 from clusterra.cli.amounts import duration, limit, memory, memory_brief
 from clusterra.cli.screen import tame
+from clusterra.cli.table import Cell
 from clusterra.cli.words import LIVE, reason_words, state_words
+from clusterra.core.cost.so_far import CostSoFar
+from clusterra.core.money import dollars
 from clusterra.core.words import count
 from clusterra.wire.jobs import JobView
 
@@ -108,6 +111,28 @@ def expected(job: JobView, now: datetime) -> str:
     if job.expected_at is None or job.expected_at <= now:
         return ""
     return f"Slurm expects it to start in {duration(job.expected_at - now)}"
+
+
+def cost_cell(job: JobView) -> Cell:
+    """Return what it has cost, for a table."""
+    if job.cost_micros is None or (job.state == "PENDING" and not job.cost_micros):
+        return Cell("?" if job.cost_unknown else "–", faint=True)
+    return Cell(dollars(job.cost_micros))
+
+
+def cost_words(job: JobView) -> str:
+    """Return `$0.19 so far, $0.38/h, at most $0.76`; empty if there is nothing to say."""
+    if job.cost_micros is None and not job.cost_unknown:
+        return ""
+    if job.state == "PENDING" and not job.cost_micros and not job.cost_unknown:
+        return ""
+    return CostSoFar(
+        micros=job.cost_micros,
+        usd_per_hour=job.usd_per_hour_micros,
+        estimated=job.estimated_micros,
+        why_unknown=job.cost_unknown,
+        final=job.cost_final,
+    ).words
 
 
 def own_code(job: JobView) -> int:

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from enum import StrEnum
 from statistics import median
 
+from clusterra.core.cost.admission import Objection, cost_within
 from clusterra.core.cost.alternatives import Alternative
 from clusterra.core.cost.estimate import Priced
-from clusterra.core.cost.prices import STALE_AFTER, Source
+from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.prices import is_stale
+from clusterra.core.cost.quota_standing import Standing
 from clusterra.core.jobs.forecast import Estimate
 from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.plan import Cause, Wait
 from clusterra.core.scaling.shapes import Shape
+from clusterra.core.seen import Seen
 from clusterra.core.words import count, span
 
 
@@ -24,33 +28,20 @@ class Before:
     longest_seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaEffect:
-    """What the job would do to a quota. Amounts in millionths of a dollar; None is no limit."""
+class Available(StrEnum):
+    """Whether there are workers for it."""
 
-    whose: str
-    """A person, or a workspace."""
+    NOW = "now"
+    START = "start"
+    """They are asked for when it is submitted."""
 
-    limit: int | None
-    """Of this month."""
+    STARTING = "starting"
+    """They have been asked for already."""
 
-    spent: int
-    projected: int
-    """With all that runs or waits taken to its time limit."""
+    WAITS = "waits"
+    """It waits for something else first."""
 
-    after: int | None
-    """With this job too; None if it is not known what it costs."""
-
-    mode: str
-    sentence: str = ""
-    """The limit that it would break, if it would break one."""
-
-    blocks: bool = False
-    """It would not be taken."""
-
-    @property
-    def left(self) -> int | None:
-        return None if self.limit is None else max(self.limit - self.projected, 0)
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +58,38 @@ class Outlook:
     """How long a worker of that shape usually takes to come; None if none has come yet."""
 
     before: Before | None = None
-    quotas: Sequence[QuotaEffect] = ()
+    quotas: Sequence[Standing] = ()
+    """Without it: the person's, and what else whoever asks may know of."""
+
+    objections: Sequence[Objection] = ()
+    """The limits that it would break, the strictest first."""
+
     alternatives: Sequence[Alternative] = ()
     warnings: Sequence[str] = ()
+
+    @property
+    def available(self) -> Available:
+        priced = self.priced
+        cause = self.wait.cause if self.wait else priced.cause
+        if cause is Cause.WARMING:
+            return Available.START if priced.starts else Available.STARTING
+        if cause is Cause.ROOM or (cause is None and priced.node):
+            return Available.NOW
+        unknown = cause is None and priced.why_unknown
+        return Available.UNKNOWN if unknown else Available.WAITS
+
+    @property
+    def node(self) -> str:
+        """One that has room for it, if it would get it now."""
+        return self.priced.node if self.available is Available.NOW else ""
+
+    def after_it(self) -> Iterator[tuple[Standing, int | None]]:
+        """Return each quota's standing, and what is projected for the month with this job too."""
+        for each in self.quotas:
+            known = self.priced.usd_per_hour is not None
+            month = each.month
+            adds = cost_within(self.priced, month, each)
+            yield each, month.projected + month.waiting + adds if known else None
 
     @property
     def likely(self) -> int | None:
@@ -90,7 +110,7 @@ def before(jobs: Sequence[Job]) -> Before | None:
 
 
 def warnings(
-    priced: Priced, wait: Wait | None, past: Before | None, now: datetime
+    priced: Priced, wait: Wait | None, past: Before | None, ground: Ground
 ) -> Iterator[str]:
     """Say what whoever asks should know before they submit it."""
     if wait is not None and wait.cause not in (Cause.ROOM, Cause.WARMING):
@@ -102,9 +122,10 @@ def warnings(
             f"One of {count(past.jobs, 'job')} of this name took {span(past.longest_seconds)}; "
             f"with this time limit it is ended after {span(priced.minutes * 60)}."
         )
-    quote = priced.quote
-    if quote is not None and quote.source is Source.EDGE and now - quote.at > STALE_AFTER:
-        yield f"The price is {span(now - quote.at)} old: the agent has not told it since."
+    offerings = ground.offerings
+    if priced.quote is not None and is_stale(priced.quote, offerings, ground.now):
+        silent = f" for {span(offerings.age(ground.now))}" if isinstance(offerings, Seen) else ""
+        yield f"The agent that tells prices has been silent{silent}: this is the last it said."
 
 
 def _sentence(text: str) -> str:

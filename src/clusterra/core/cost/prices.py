@@ -184,6 +184,13 @@ class Book:
         )
 
 
+def is_stale(quote: Quote, offerings: Sight[tuple[Offering, ...]], now: datetime) -> bool:
+    """Say whether who told a price has been silent for long; what the edge did not tell never is."""
+    if quote.source is not Source.EDGE:
+        return False
+    return not isinstance(offerings, Seen) or offerings.age(now) > STALE_AFTER
+
+
 def heard(
     before: Mapping[tuple[str, str, str], Heard],
     offerings: tuple[Offering, ...],

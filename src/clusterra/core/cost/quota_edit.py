@@ -53,7 +53,7 @@ def edited(before: Quotas, whose: str, edit: QuotaEdit) -> Quotas:
     if whose != WORKSPACE and (edit.zone is not None or edit.waste_per_day):
         raise Invalid(
             "The time zone, and what may be wasted in a day, are the same for a whole workspace.",
-            hint="Set them with `clusterra quota set --workspace`.",
+            hint="Set them with `clusterra quota set workspace`.",
             at="zone" if edit.zone is not None else "waste_per_day",
         )
     after = before

@@ -5,11 +5,12 @@ taken to its time limit; a job without one is taken to go on to the end of the p
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from clusterra.core.cost.periods import Period
 from clusterra.core.cost.quota import WORKSPACE, Mode, Quota
 from clusterra.core.money import dollars
+from clusterra.core.words import count
 
 HIGH_PERCENT = 80
 """Of a limit: from here on somebody should know."""
@@ -87,6 +88,26 @@ class Standing:
             f" ({dollars(self.month.spent)} so far, {dollars(self.month.to_come)} to come);"
             f" the limit is {dollars(self.limit or 0)}{buffer}"
         )
+
+
+def follows(standing: Standing, going: int) -> str:
+    """Say what a quota does at once to somebody who is over it; empty if they are not.
+
+    `going` is how many of their running jobs have to end.
+    """
+    limit, month, quota = standing.limit, standing.month, standing.quota
+    if limit is None or month.projected <= limit:
+        return ""
+    told = f"{standing.name} has spent {dollars(month.spent)} of {dollars(limit)}"
+    if month.spent <= limit:
+        told += f", and what runs would bring that to {dollars(month.projected)}"
+    if going:
+        jobs = count(going, "running job")
+        at = standing.now + timedelta(seconds=quota.grace_seconds)
+        return f"{told}; {jobs} will be cancelled from {at:%H:%M} UTC on."
+    if quota.mode.blocks:
+        return f"{told}; what would cost more is not taken."
+    return f"{told}; nothing is stopped in the mode {quota.mode}."
 
 
 def percent(spent: int, limit: int | None) -> int | None:

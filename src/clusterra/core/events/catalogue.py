@@ -107,6 +107,9 @@ class JobFailed(JobEnded):
 class JobCancelled(JobEnded):
     """A person or a policy ended a job, before or while it ran."""
 
+    why: str = ""
+    """What for, where a policy did."""
+
 
 @event("job.timeout")
 class JobTimeout(JobEnded):

@@ -98,6 +98,7 @@ def derive(
     cluster: str,
     now: datetime,
     by: Mapping[str, str] | None = None,
+    why_cancelled: str = "",
 ) -> list[Draft]:
     """Return what happened to a job since `old`, oldest first.
 
@@ -119,7 +120,7 @@ def derive(
     run = old if old is not None and old.restarts == new.restarts else None
     _tell_of_waiting(tell, run, new, now)
     _tell_of_running(tell, run, new, now)
-    _tell_of_the_end(tell, run, new, now)
+    _tell_of_the_end(tell, run, new, now, why_cancelled)
     return sorted(tell.told, key=lambda draft: draft.at)
 
 
@@ -243,7 +244,9 @@ def _tell_of_the_limit(
         )
 
 
-def _tell_of_the_end(tell: "_Teller", run: Job | None, new: Job, now: datetime) -> None:
+def _tell_of_the_end(
+    tell: "_Teller", run: Job | None, new: Job, now: datetime, why_cancelled: str
+) -> None:
     if not new.state.ended:
         return
     if run and run.state.ended and run.state is not JobState.LOST:
@@ -251,6 +254,7 @@ def _tell_of_the_end(tell: "_Teller", run: Job | None, new: Job, now: datetime) 
     at, ran = new.ended_at or now, None
     if has_run(new) and new.started_at is not None:
         ran = max(int((at - new.started_at).total_seconds()), 0)
+    more: dict[str, Any] = {"why": why_cancelled} if new.state is JobState.CANCELLED else {}
     tell(
         _ENDS[new.state],
         "lost" if new.state is JobState.LOST else "ended",
@@ -261,6 +265,7 @@ def _tell_of_the_end(tell: "_Teller", run: Job | None, new: Job, now: datetime) 
         signal=new.signal,
         started_at=new.started_at if ran is not None else None,
         ran_seconds=ran,
+        **more,
     )
 
 

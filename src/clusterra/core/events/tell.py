@@ -94,7 +94,8 @@ def _failed(data: Data, _: str, explain: Explain) -> str:
 
 
 def _cancelled(data: Data, by: str, _: Explain) -> str:
-    return _ran(data, f"{by} cancelled it" if by else "was cancelled")
+    words = _ran(data, f"{by} cancelled it" if by else "was cancelled")
+    return _with(words, data.get("why") or "")
 
 
 def _node_fail(data: Data, _by: str, _: Explain) -> str:

@@ -1,8 +1,7 @@
-"""What one job has cost by now, whatever has become of it."""
-
-from dataclasses import dataclass
+"""Find out what one job has cost by now, whatever has become of it."""
 
 from clusterra.core.cost.open import Open, ends_at
+from clusterra.core.cost.so_far import CostSoFar
 from clusterra.core.events.derive import has_run
 from clusterra.core.jobs.job import HALF_READ, Job, JobState
 
@@ -10,30 +9,11 @@ NOT_READ = "Slurm has not told yet how it ended."
 NOT_RECORDED = "It ran before this cluster was connected, when nobody kept what it cost."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """All amounts in millionths of a dollar."""
-
-    micros: int | None = 0
-    """So far, earlier runs included; None if it is not known."""
-
-    usd_per_hour: int | None = None
-    """While it runs; None if it does not, or if that is not known."""
-
-    estimated: int | None = None
-    """In all, if it takes all its time; None without a limit or a price. Of one that has ended,
-    what was estimated when it began."""
-
-    why_unknown: str = ""
-    final: bool = False
-    """It has ended, and what it cost does not change any more."""
-
-
-def while_running(open: Open) -> Standing:
+def while_running(open: Open) -> CostSoFar:
     """Return what a job that runs or is suspended has cost."""
     end = ends_at(open.job)
     known = open.micros is not None and open.usd_per_hour is not None and end is not None
-    return Standing(
+    return CostSoFar(
         micros=open.micros,
         usd_per_hour=open.usd_per_hour,
         estimated=(open.micros or 0) + open.to_come(end) if known and end else None,
@@ -41,13 +21,13 @@ def while_running(open: Open) -> Standing:
     )
 
 
-def at_rest(job: Job) -> Standing:
+def at_rest(job: Job) -> CostSoFar:
     """Return what a job that waits or has ended has cost."""
     billed = None if job.why_unbilled else job.billed_micros
     if job.state is JobState.PENDING:
-        return Standing(micros=billed, why_unknown=job.why_unbilled)
+        return CostSoFar(micros=billed, why_unknown=job.why_unbilled)
     why = job.why_unbilled or _why_not_billed(job)
-    return Standing(
+    return CostSoFar(
         micros=None if why else billed,
         estimated=job.estimated_micros,
         why_unknown=why,

@@ -1,0 +1,1 @@
+"""`clusterra usage`: what was spent, and the statement of a month."""
