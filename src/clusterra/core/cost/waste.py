@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
+from typing import NamedTuple
 
 from clusterra.core.cost.bill import Stretch, share_of
 from clusterra.core.cost.books import QUARTER, Entry, Payer, What, quarter_of
@@ -51,17 +51,15 @@ def waste(
     unknown: set[str] = set()
     there = _by_node(runs, since, until)
     for name, stints in nodes.items():
-        for stint, begin, end in _pieces(stints, there[name], since, until):
-            jobs = [run for run in there[name] if run.since <= begin and run.until >= end]
-            cause = What.UNUSED if jobs else _CAUSES[stint.phase]
-            length = seconds_between(begin, end)
-            seconds[cause] += length
-            if stint.quote is None:
-                unknown.add(name)
-                continue
-            price = stint.quote.usd_per_hour
-            used = sum(share_of(price, run, stint) for run in jobs)
-            owed[cause] += max(price - used, 0) * length
+        for stint in stints:
+            begin, end = max(stint.since, since), min(stint.until or until, until)
+            for piece in _pieces(stint, there[name], begin, end):
+                cause = What.UNUSED if piece.jobs else _CAUSES[stint.phase]
+                seconds[cause] += piece.seconds
+                if stint.quote is None:
+                    unknown.add(name)
+                else:
+                    owed[cause] += max(stint.quote.usd_per_hour - piece.paid, 0) * piece.seconds
     return Waste(
         since=since,
         until=until,
@@ -118,14 +116,28 @@ def _by_node(
     return there
 
 
+class _Piece(NamedTuple):
+    """A time in which the same jobs were on a node."""
+
+    seconds: int
+    jobs: int
+    paid: int
+    """What they paid of it, per hour."""
+
+
 def _pieces(
-    stints: Stints, runs: Iterable[Stretch], since: datetime, until: datetime
-) -> Iterator[tuple[Stint, datetime, datetime]]:
-    """Cut the stints of a node where a job comes or goes."""
-    moments = {moment for run in runs for moment in (run.since, run.until)}
-    for stint in stints:
-        begin, end = max(stint.since, since), min(stint.until or until, until)
-        if begin < end:
-            inside = sorted(each for each in moments if begin < each < end)
-            for one, next_ in pairwise([begin, *inside, end]):
-                yield stint, one, next_
+    stint: Stint, runs: Iterable[Stretch], begin: datetime, end: datetime
+) -> Iterator[_Piece]:
+    """Cut a stint where a job comes or goes, in one sweep: a node may have had thousands."""
+    price = stint.quote.usd_per_hour if stint.quote else 0
+    turns: list[tuple[datetime, int, int]] = [(end, 0, 0)]
+    for run in runs:
+        if run.since < end and run.until > begin:
+            share = share_of(price, run, stint)
+            turns += [(max(run.since, begin), 1, share), (min(run.until, end), -1, -share)]
+    last, jobs, paid = begin, 0, 0
+    for moment, more, share in sorted(turns):
+        if moment > last:
+            yield _Piece(seconds_between(last, moment), jobs, paid)
+            last = moment
+        jobs, paid = jobs + more, paid + share
