@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from clusterra.control.meter import KEPT, Meter
+from clusterra.control.meter import KEPT, RATES, Meter
+from clusterra.core.change import Change, Record
 from clusterra.core.clusters import Node
 from clusterra.core.cost.prices import Book, Rates, Source
 from clusterra.core.cost.stints import STINTS, Stints
@@ -115,7 +116,8 @@ def test_own_rates_said_in_the_middle_of_a_job_count_from_then_on() -> None:
         watched.later(minutes=30)
 
         rates = Rates(cpu=50_000, since=watched.world.clock.now())
-        watched.meter.reprice(replace(watched.meter.book, rates=rates))
+        said = Record(kind=RATES, id=watched.meter.cluster, value=rates)
+        await watched.world.store.commit(watched.meter.cluster, Change(puts=[said]))
         await watched.note(NODE, price=100_000)
         watched.later(minutes=30)
 

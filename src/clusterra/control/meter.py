@@ -82,6 +82,7 @@ class Meter:
     ) -> None:
         """Take in how the nodes are; write what is different from before."""
         await self.load()
+        await self._reread_rates()
         now = at.replace(microsecond=0)
         told = report.value if isinstance(report, Seen) else None
         if told is not None and isinstance(offerings, Seen):
@@ -118,8 +119,12 @@ class Meter:
             found = await self.store.list(STINTS, f"{self.cluster}/")
             self._records = {each.id.partition("/")[2]: each for each in found}
             self.stints = {name: each.value for name, each in self._records.items()}
-            rates = await self.store.get(RATES, self.cluster, default=None)
-            self.book = replace(self.book, rates=rates.value)
+            await self._reread_rates()
+
+    async def _reread_rates(self) -> None:
+        """Take the rates as they are: an admin may have set them on another server."""
+        rates = await self.store.get(RATES, self.cluster, default=None)
+        self.book = replace(self.book, rates=rates.value)
 
     def reprice(self, book: Book) -> None:
         """Take other prices; they count from the next look on."""
