@@ -56,7 +56,12 @@ class Spending:
         return self
 
     async def restart(self) -> None:
-        """Have a new server take over, with the same store."""
+        """Have a new server take over, with the same store and the same Slurm."""
+        slurm = self.world.slurm
+        self.world = World(store=self.world.store, clock=self.world.clock)
+        self.world.slurm = self.world.site.slurm = slurm
+        self.world.site.recorder.earlier_runs = slurm.earlier_runs
+        self.world.site.user = "root"
         self.plane = self.world.plane()
         await self.plane.open()
         self.enforcer = self.another_enforcer(self.plane)

@@ -67,13 +67,12 @@ def meter(_: Stage) -> Iterator[Row]:
 
 
 def _round_of(made: Meter, now: datetime) -> None:
+    until = _quarter(now)
     burn: Counter[str] = Counter()
     spent: Counter[str] = Counter()
     for each in made.opened():
         burn[each.payer.person] += each.usd_per_hour or 0
-        spent[each.payer.person] += within(
-            each.entry(), NOW - timedelta(days=1), _quarter(now)
-        ).micros
+        spent[each.payer.person] += within(each.entry(), NOW - timedelta(days=1), until).micros
     assert len(burn) == PEOPLE
     assert min(spent.values()) > 0
 

@@ -32,6 +32,12 @@ class Api:
         path = f"/v1/workspaces/{self.lab.workspace}/quotas{path}"
         return await ask(self._app, method, path, body, token=self._tokens[by])
 
+    async def audit(self, type: str, *, by: str) -> list[tuple[str, str]]:
+        """Return what somebody can read, newest first, and whose it is."""
+        path = f"/v1/audit?workspace={self.lab.workspace}&type={type}"
+        events = (await ask(self._app, "GET", path, token=self._tokens[by])).json["events"]
+        return [(each["type"], each["subject"].removeprefix("user/")) for each in events]
+
     async def submit(self, *, by: str = "ana", cpus: int = 1) -> Answer:
         body = {"script": "#!/bin/sh\n", "cpus": cpus, "time": "1h"}
         path = f"/v1/clusters/{LAB}/jobs/submit"
@@ -252,5 +258,22 @@ def test_a_submission_is_warned_of_or_refused_with_the_numbers() -> None:
         assert (refused.status, refused.json["code"]) == (422, "quota-exceeded")
         assert "the limit is $1.00" in refused.json["detail"]
         assert "clusterra quota get" in refused.json["hint"]
+
+    asyncio.run(story())
+
+
+def test_people_can_read_what_happened_to_their_own_quota_and_not_to_anothers() -> None:
+    async def story() -> None:
+        api = await Api().open()
+        for whose in (ANA, BEN):
+            await api("PATCH", f"/{whose}", {"month_micros": MICROS})
+        for user in ("ana", "ben"):
+            await api.lab.runs(user=user, cpus=8)
+        await api.lab.later(minutes=7)
+
+        mine = await api.audit("*.quota.*", by="ana")
+        assert mine == [("user.quota.high", ANA), ("admin.quota.changed", ANA)]
+        everybodys = await api.audit("*.quota.*", by="eva")
+        assert {whose for _, whose in everybodys} == {ANA, BEN}
 
     asyncio.run(story())

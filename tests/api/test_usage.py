@@ -10,6 +10,7 @@ import pytest
 from clusterra.api.app import make_app
 from clusterra.control.people.edit import edit_workspace
 from clusterra.core.access import OthersJobs, Role, Scope
+from clusterra.core.change import Change
 from clusterra.core.jobs.job import JobState
 from tests.api.asgi import Answer, ask
 from tests.costs import SMALL, Priced, a_node, repriced
@@ -27,9 +28,11 @@ class Api:
         self.plane = self.here.world.plane()
         self._app = make_app(self.plane)
 
-    async def __call__(self, path: str, *, method: str = "GET", **more: Any) -> Answer:
+    async def __call__(
+        self, path: str, *, method: str = "GET", body: object = None, **more: Any
+    ) -> Answer:
         await self.plane.open()
-        return await ask(self._app, method, path, **more)
+        return await ask(self._app, method, path, body, **more)
 
     async def get(self, path: str, **more: Any) -> Any:
         answer = await self(path, **more)
@@ -317,6 +320,20 @@ def test_runs_and_the_charges_of_each_come_to_the_total() -> None:
     asyncio.run(story())
 
 
+def test_what_a_job_cost_is_known_when_its_events_have_been_sealed_away() -> None:
+    async def story() -> None:
+        api = Api()
+        [id] = await an_hour_each(api, "ana")
+        store = api.here.world.store
+        await store.seal(LAB, await store.head(LAB), Change())
+
+        cost = await api.get(f"{HERE}/jobs/{id}/cost")
+        assert (cost["micros"], cost["final"], cost["runs"]) == (HOUR, True, [])
+        assert cost["sealed_micros"] == HOUR
+
+    asyncio.run(story())
+
+
 def test_a_job_that_waits_has_cost_nothing_yet() -> None:
     async def story() -> None:
         api = Api()
@@ -372,10 +389,27 @@ def test_the_profile_says_what_one_spends_now_today_and_this_month() -> None:
         assert spends["today"]["micros"] == HOUR // 3
         [there] = spends["workspaces"]
         assert there["month"] == spends["month"]
+        assert there["quota"] is None
         usage = await api.get("/v1/usage?person=me", token=cleo)
         assert usage["total"]["micros"] == spends["month"]["micros"]
         tokyo = await api.get("/v1/users/me?tz=Asia/Tokyo", token=cleo)
         assert tokyo["spending"]["today"]["name"] == "2026-03-03"
+
+    asyncio.run(story())
+
+
+def test_the_profile_says_what_is_left_of_ones_quota() -> None:
+    async def story() -> None:
+        api = Api()
+        cleo = await token_of(api.plane, "cleo")
+        await an_hour_each(api, "cleo")
+        quota = f"/v1/workspaces/{api.plane.people.home}/quotas/cleo@lab.example"
+        answer = await api(quota, method="PATCH", body={"month_micros": 10 * HOUR})
+        assert answer.status == 200, answer.body
+
+        [there] = (await api.get("/v1/users/me", token=cleo))["spending"]["workspaces"]
+        assert there["quota"]["month"]["spent_micros"] == there["month"]["micros"] == HOUR
+        assert there["quota"]["month"]["left_micros"] == 9 * HOUR
 
     asyncio.run(story())
 

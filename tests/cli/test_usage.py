@@ -110,10 +110,7 @@ def test_usage_is_a_sentence_a_table_with_bars_and_what_was_wasted(
         "  ben               $80.00  ████▎                2  1 running · 2 not known",
         "  Without work: $32.08 (7 %): idle $30.00 · starting $2.08",
         "  Of 2 jobs the cost is not known: No price for w9.",
-        "  Estimates, by the price list that comes with Clusterra, as of 2026-04-02: nobody pays for workers"[
-            :99
-        ]
-        + "…",
+        "  Estimates by the price list that comes with Clusterra, as of 2026-04-02; nobody is charged.",
         "  Next:  clusterra usage --by job     the month as a page: clusterra usage statement",
     ]
     assert api.asked[-1].query == {"by": "person", "tz": "UTC"}

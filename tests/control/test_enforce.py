@@ -1,7 +1,6 @@
 """What follows from quotas over time: who is told, who is ended, who is left alone."""
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +10,7 @@ from clusterra.core.cost.going import NOTICES
 from clusterra.core.cost.quota import WORKSPACE
 from clusterra.core.cost.quota_edit import EVERYBODY
 from clusterra.core.jobs.job import JobState
+from clusterra.core.jobs.request import JobEdit
 from clusterra.core.money import MICROS
 from clusterra.ports import Store
 from tests.people import SOMEBODY
@@ -87,6 +87,8 @@ def test_a_restart_during_the_grace_neither_forgets_nor_repeats_the_notice(store
         await lab.round()
 
         await lab.restart()
+        await lab.enforcer.enforce()  # before Slurm has been seen
+        assert lab.world.site.sky.seen_at is None
         await lab.later(seconds=59)
         assert await lab.state(job) is RUNNING
         await lab.later(seconds=1)
@@ -370,20 +372,17 @@ def test_a_job_past_its_estimate_is_told_once_a_run() -> None:
     async def story() -> None:
         lab = await Spending().open()
         job = await lab.runs(cpus=2, minutes=60)
-        await lab.later(minutes=30)
-        book = lab.world.site.meter.book
-        assert book.rates is not None
-        lab.world.site.meter.reprice(replace(book, rates=replace(book.rates, cpu=4 * MICROS)))
-        await lab.look()
+        await lab.world.slurm.edit(job, JobEdit(time_limit_minutes=120), user=None)
 
-        await lab.later(minutes=7)
+        await lab.later(minutes=60)
         assert await lab.told("job.cost.over_estimate") == []
         await lab.later(minutes=1)
         await lab.later(minutes=1)
 
         (told,) = await lab.told("job.cost.over_estimate")
-        assert (told["job_id"], told["estimated_micros"]) == (job, 2 * MICROS)
-        assert told["cost_micros"] > 2 * MICROS
+        assert (told["job_id"], told["person"]) == (job, ANA)
+        assert told["estimated_micros"] == 2 * MICROS
+        assert told["cost_micros"] == 2 * MICROS * 61 // 60
 
     asyncio.run(story())
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.history import read_past
-from clusterra.control.report import Dimension, Reach, Report, report
+from clusterra.control.report import Reach, Report, report
 from clusterra.control.spending import spending
 from clusterra.control.statement import make_statement
 from clusterra.core.cost.books import By, Spending, What
+from clusterra.core.cost.dimensions import Dimension
 from clusterra.core.cost.periods import named, zone
 from clusterra.core.errors import Invalid
 from clusterra.core.jobs.job import JobState
@@ -145,6 +146,9 @@ class Life:
     async def wait(self, number: int) -> None:
         self.here.pass_time(seconds=number * 61 + 1)
 
+    async def wait_long(self, number: int) -> None:
+        self.here.pass_time(hours=number % 13)
+
     async def look_around(self, _: int) -> None:
         await self.here.look()
         site, world = self.here.world.site, self.here.world
@@ -173,6 +177,7 @@ STEPS: tuple[Step, ...] = (
     Life.die,
     Life.wait,
     Life.wait,
+    Life.wait_long,
     Life.look_around,
     Life.look_around,
 )
@@ -242,6 +247,32 @@ def _of_jobs() -> Spending:
         by=(By.PERSON, By.ACCOUNT),
         what=frozenset({What.JOB}),
     )
+
+
+def test_a_pause_that_was_seen_stays_where_it_was_when_accounting_tells_the_end() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        # Two that end together are read from accounting, which does not say when they paused.
+        jobs = [await here.started(), await here.started(node="w2")]
+        here.pass_time(minutes=10)
+        for state in (JobState.SUSPENDED, JobState.RUNNING):
+            for id in jobs:
+                here.world.slurm.move(id, state)
+            await here.look()
+            here.pass_time(minutes=10)
+        here.at_rates(repriced(SMALL, 36_000_000))
+        await here.look()
+        here.pass_time(minutes=10)
+        await here.look()
+        shown = (await reported(here)).work.micros
+        for id in jobs:
+            here.world.slurm.move(id, JobState.COMPLETED)
+        await here.look()
+
+        assert (await reported(here)).work.booked.micros == shown == 2 * (60_000 + 3_000_000)
+
+    asyncio.run(story())
 
 
 # --- what it is told apart by

@@ -9,8 +9,8 @@ from fastapi import Query, Request
 
 from clusterra.api.asked import moment
 from clusterra.api.door import plane_of
-from clusterra.control.report import Dimension, check
 from clusterra.core.cost.books import QUARTER, quarter_of
+from clusterra.core.cost.dimensions import Dimension, check
 from clusterra.core.cost.periods import Period, month_of, named, spanning, zone
 from clusterra.core.errors import Invalid
 from clusterra.core.quote import shown

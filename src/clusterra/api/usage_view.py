@@ -8,11 +8,13 @@ from clusterra.api.csv_file import Cell, amounts
 from clusterra.api.usage_asked import AskedUsage
 from clusterra.control.dearest import JobSpent
 from clusterra.control.known_prices import KnownPrices
-from clusterra.control.report import Dimension, Group, Reach, Report, burning
+from clusterra.control.report import Group, Reach, Report, burning
 from clusterra.control.spending import Spending, Spends
 from clusterra.control.usage import Tally
 from clusterra.core.cost.books import What
+from clusterra.core.cost.dimensions import Dimension
 from clusterra.core.cost.periods import Period
+from clusterra.wire.quotas import QuotaView
 from clusterra.wire.usage import (
     JobSpentView,
     MonthSpent,
@@ -173,7 +175,8 @@ def job_spent_view(job: JobSpent, name_of: Callable[[str], str]) -> JobSpentView
     )
 
 
-def spending_view(found: Spending, tz: str) -> SpendingView:
+def spending_view(found: Spending, quotas: Mapping[str, QuotaView], tz: str) -> SpendingView:
+    """Show what one spends; `quotas` has what one may spend, by workspace."""
     spends = found.all
     return SpendingView(
         burn_usd_per_hour_micros=spends.usd_per_hour,
@@ -182,12 +185,16 @@ def spending_view(found: Spending, tz: str) -> SpendingView:
         running=spends.running,
         month=_month(found.month, spends.month),
         today=_month(found.day, spends.today),
-        workspaces=[_in_workspace(found, id, each) for id, each in found.workspaces.items()],
+        workspaces=[
+            _in_workspace(found, id, each, quotas.get(id)) for id, each in found.workspaces.items()
+        ],
         tz=tz,
     )
 
 
-def _in_workspace(found: Spending, id: str, spends: Spends) -> WorkspaceSpending:
+def _in_workspace(
+    found: Spending, id: str, spends: Spends, quota: QuotaView | None
+) -> WorkspaceSpending:
     return WorkspaceSpending(
         workspace=id,
         burn_usd_per_hour_micros=spends.usd_per_hour,
@@ -195,6 +202,7 @@ def _in_workspace(found: Spending, id: str, spends: Spends) -> WorkspaceSpending
         running=spends.running,
         month=_month(found.month, spends.month),
         today=_month(found.day, spends.today),
+        quota=quota,
     )
 
 

@@ -147,7 +147,18 @@ def portrait(me: Me, url: str, now: datetime) -> list[str]:
     ]
     if me.spending is not None:
         lines.append(f"  spending    {_spending(me.spending)}")
+        lines += [f"  quota       {each}" for each in _left(me.spending)]
     return lines
+
+
+def _left(spends: SpendingView) -> list[str]:
+    """Return what is left of the limits of the month, for each workspace that has one."""
+    return [
+        f"{dollars(month.left_micros or 0)} left of {dollars(month.limit_micros)} this month"
+        + (f" in {tame(each.workspace)}" if len(spends.workspaces) > 1 else "")
+        for each in spends.workspaces
+        if each.quota and (month := each.quota.month) and month.limit_micros is not None
+    ]
 
 
 def _spending(spends: SpendingView) -> str:

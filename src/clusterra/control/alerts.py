@@ -16,7 +16,7 @@ from clusterra.core.cost.books import WASTE, By, Spending
 from clusterra.core.cost.charges import between
 from clusterra.core.cost.open import Open
 from clusterra.core.cost.periods import Period, day_of, zone
-from clusterra.core.cost.quota import WORKSPACE, Quotas
+from clusterra.core.cost.quota import WORKSPACE, Quotas, subject_of
 from clusterra.core.cost.quota_standing import Standing
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.derive import about, correlation
@@ -98,6 +98,7 @@ class Alerts:
                 ),
                 (workspace, "unusual", each.whose, day.name),
                 each.now,
+                whose=each.whose,
             )
             for each in dear
             if is_unusual(each.day.spent, usually := usual(before.get(each.whose, ())))
@@ -163,5 +164,5 @@ def _once(cluster: str, each: Open) -> str:
     return uuid8(cluster, "job", *each.job.key, each.job.restarts, "over_estimate")
 
 
-def _draft(fact: Fact, once: Iterable[object], at: datetime) -> Draft:
-    return Draft(id=uuid8(*once), fact=fact, at=at, actor=METER, subject="workspace")
+def _draft(fact: Fact, once: Iterable[object], at: datetime, *, whose: str = WORKSPACE) -> Draft:
+    return Draft(id=uuid8(*once), fact=fact, at=at, actor=METER, subject=subject_of(whose))

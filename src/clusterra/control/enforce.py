@@ -7,6 +7,7 @@ often, nor that one dies between a notice and what it announced.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import structlog
@@ -27,7 +28,7 @@ from clusterra.core.cost.going import (
     noticed,
     to_go,
 )
-from clusterra.core.cost.quota import Mode
+from clusterra.core.cost.quota import Mode, subject_of
 from clusterra.core.cost.quota_standing import HIGH_PERCENT, Standing, percent
 from clusterra.core.errors import ClusterraError, Conflict, NotFound
 from clusterra.core.events import catalogue as facts
@@ -43,6 +44,10 @@ log = structlog.get_logger()
 QUOTA = Caller(user="", role=Role.ADMIN, part="quota")
 """In whose name jobs are ended."""
 
+SEEN_WITHIN = timedelta(seconds=60)
+"""How long all clusters of a workspace are waited for after a start. One that cannot be seen for
+longer must not keep the quotas of the others from holding."""
+
 MOST_REMEMBERED = 10_000
 """Of what was told. Beyond it is forgotten, and told again to the ledger, which takes it once."""
 
@@ -54,10 +59,12 @@ class Enforcer:
     store: Store
     clock: Clock
     _alerts: Alerts = field(init=False)
+    _begun_at: datetime = field(init=False)
     _told: set[str] = field(default_factory=set)
     _notices: dict[str, Record[Notices]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._begun_at = self.clock.now()
         self._alerts = Alerts(store=self.store, clock=self.clock)
 
     async def enforce(self) -> bool:
@@ -98,6 +105,12 @@ class Enforcer:
         self._told.update(each.id for each in new)
 
     async def _end(self, sites: Sequence[Site], standings: Mapping[str, Standing]) -> None:
+        # Of a cluster that has not been seen since the start it is not known what runs: who has
+        # been given notice there would seem to be within their limit again.
+        seen = [site for site in sites if site.sky.seen_at is not None]
+        if len(seen) < len(sites) and abs(self.clock.now() - self._begun_at) < SEEN_WITHIN:
+            return
+        sites = seen
         known = {site.cluster.id: await self._known(site.cluster.id) for site in sites}
         told = {each.key for record in known.values() for each in record.value}
         over = [each for each in standings.values() if each.over_by]
@@ -166,7 +179,7 @@ def _reached(workspace: str, standing: Standing) -> Iterable[Draft]:
                     ),
                     at=standing.now,
                     actor=QUOTA.actor,
-                    subject="quota",
+                    subject=subject_of(standing.whose),
                 )
 
 

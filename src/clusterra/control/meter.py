@@ -216,9 +216,15 @@ class Meter:
 
     def open(self, job: Job, now: datetime) -> Open:
         """Return what a job that runs has come to by a moment."""
-        made = self.bill(job, now)
-        rate = 0 if job.state is JobState.SUSPENDED else self._present_rate(job, made, now)
-        return Open(job=job, payer=self.payer(job), bill=made, usd_per_hour=rate, now=now)
+        # A second ahead, so that the last charge is the one that counts from now on.
+        ahead = self.bill(job, now + timedelta(seconds=1))
+        if job.state is JobState.SUSPENDED:
+            rate: int | None = 0
+        else:
+            rate = (ahead if ahead.charges else self.rate(job, now)).usd_per_hour
+        return Open(
+            job=job, payer=self.payer(job), bill=until(ahead, now), usd_per_hour=rate, now=now
+        )
 
     def moved(self) -> None:
         """Take note that other jobs run than before."""
@@ -229,14 +235,16 @@ class Meter:
         self._opened_at = None
         self._last.clear()
 
-    def _present_rate(self, job: Job, made: Bill, now: datetime) -> int | None:
-        # One that has just begun has no charges yet.
-        return made.usd_per_hour if made.charges else self.rate(job, now).usd_per_hour
-
 
 def first_of(made: Bill) -> Bill:
     """Return the bill of the time until the rate changes for the first time."""
     return replace(made, charges=made.charges[:1])
+
+
+def until(made: Bill, moment: datetime) -> Bill:
+    """Return as much of a bill as there was at a moment."""
+    charges = (replace(each, until=min(each.until, moment)) for each in made.charges)
+    return replace(made, charges=tuple(each for each in charges if each.since < each.until))
 
 
 def _is_between(moment: datetime | None, since: datetime | None, until: datetime) -> bool:

@@ -43,6 +43,9 @@ accounting is usually behind the controller."""
 INFO_EVERY = timedelta(minutes=5)
 NODES_EVERY = timedelta(seconds=5)
 PARTITIONS_EVERY = timedelta(seconds=60)
+RUNNING_EVERY = timedelta(seconds=10)
+"""How often one running job is fetched again whose state is the same."""
+
 ACCOUNTED_AT_ONCE = 100
 
 
@@ -60,14 +63,18 @@ class Observer:
     """Jobs that changed and whose details are still to be fetched."""
     _missing: dict[int, datetime] = field(default_factory=dict)
     """Jobs that left the controller without an end that we know, and since when."""
-    _last_again: int = 0
-    """The waiting job whose turn it was last to be fetched again."""
+    _last_again: dict[JobState, int] = field(default_factory=dict)
+    """Of the waiting and of the running jobs, the one whose turn it was last to be fetched again."""
+
+    _running_read_at: datetime = field(init=False)
+    """When it was last a running job's turn."""
 
     _ripening: list[tuple[datetime, int]] = field(default_factory=list)
     """A heap of when time alone will make something true of which job."""
     nodes: NodeWatch = field(init=False)
 
     def __post_init__(self) -> None:
+        self._running_read_at = self.clock.now()
         self.nodes = NodeWatch(site=self.site, store=self.store, clock=self.clock)
         self.site.meter.look = self.nodes.look
 
@@ -100,10 +107,14 @@ class Observer:
 
     async def _next_look(self) -> bool:
         assert self._marks is not None
+        was_blind = self.site.sky.since is None
         marks = await self._states()
         changed, left = await compare(self._marks, marks)
         self._marks = marks
         self._due |= await self._unread(changed, marks)
+        if was_blind:
+            # One that runs as before may have been queued again meanwhile, and run again.
+            self._due |= {id for id, mark in marks.items() if mark.startswith(JobState.RUNNING)}
         self._due -= left
         if left:
             live = set(await self.store.live_ids(self.site.cluster.id))
@@ -112,7 +123,7 @@ class Observer:
             await self._read_all()
         else:
             await self._read_due()
-            await self._read_waiting()
+            await self._read_again()
         await self._settle_missing()
         return self._busy() or bool(changed)
 
@@ -177,27 +188,36 @@ class Observer:
         await self._write(jobs, seen_at)
         self._due.difference_update(job.id for job in jobs)
 
-    async def _read_waiting(self) -> None:
-        """Fetch a few waiting jobs again, in turn: why a job waits changes without its state."""
-        assert self._marks is not None
-        for id in await self._whose_turn(self._marks):
-            if self.site.budget.take(self.clock.now()):
-                seen_at = self.clock.now()
-                await self._write(await self.site.slurm.job(id), seen_at)
-                self._last_again = id
+    async def _read_again(self) -> None:
+        """Fetch a few jobs again, in turn: their state is the same, and other things are not.
 
-    async def _whose_turn(self, marks: Mapping[int, str]) -> list[int]:
+        Why one waits changes; one that runs may be given more time, or other nodes.
+        """
+        turns = [(JobState.PENDING, self._again)]
+        if self.clock.now() - self._running_read_at >= RUNNING_EVERY:
+            self._running_read_at = self.clock.now()
+            turns.append((JobState.RUNNING, 1))
+        for state, number in turns:
+            for id in await self._whose_turn(state, number):
+                if self.site.budget.take(self.clock.now()):
+                    seen_at = self.clock.now()
+                    await self._write(await self.site.slurm.job(id), seen_at)
+                    self._last_again[state] = id
+
+    async def _whose_turn(self, state: JobState, number: int) -> list[int]:
+        assert self._marks is not None
+        last = self._last_again.get(state, 0)
         first: list[int] = []
         later: list[int] = []
-        async for part in in_parts(marks.items()):
-            waiting = [id for id, mark in part if mark.startswith(JobState.PENDING)]
-            first = nsmallest(self._again, first + waiting)
-            later = nsmallest(self._again, later + [id for id in waiting if id > self._last_again])
+        async for part in in_parts(self._marks.items()):
+            found = [id for id, mark in part if mark.startswith(state)]
+            first = nsmallest(number, first + found)
+            later = nsmallest(number, later + [id for id in found if id > last])
         return later or first
 
     @property
     def _again(self) -> int:
-        """How many a look: at the usual period, a tenth of the budget."""
+        """How many waiting ones a look: at the usual period, a tenth of the budget."""
         return max(self.site.budget.per_minute // 300, 1)
 
     async def _by_mark(self, ids: Collection[int]) -> AsyncIterator[Job]:

@@ -20,7 +20,7 @@ from clusterra.core.change import Change, Record
 from clusterra.core.cost.admission import HINT, Objection, QuotaExceeded, objections, uncounted
 from clusterra.core.cost.estimate import Priced
 from clusterra.core.cost.going import to_go
-from clusterra.core.cost.quota import QUOTAS, WORKSPACE, Mode, Quotas
+from clusterra.core.cost.quota import QUOTAS, WORKSPACE, Mode, Quotas, subject_of
 from clusterra.core.cost.quota_edit import (
     EVERYBODY,
     QuotaEdit,
@@ -204,7 +204,7 @@ class QuotaBook:
                 until=until if micros else None,
             )
 
-        await self._write(workspace, more, by)
+        await self._write(workspace, whose, more, by)
 
     async def _change(
         self,
@@ -229,11 +229,15 @@ class QuotaBook:
                 why=why,
             )
 
-        await self._write(workspace, differently, by)
+        await self._write(workspace, whose, differently, by)
         return changed
 
     async def _write(
-        self, workspace: str, change: Callable[[Quotas], tuple[Quotas, Fact]], by: Doer
+        self,
+        workspace: str,
+        whose: str,
+        change: Callable[[Quotas], tuple[Quotas, Fact]],
+        by: Doer,
     ) -> None:
         """Change quotas and tell of it; begin again if somebody else was quicker."""
         for again in reversed(range(TRIES)):
@@ -242,7 +246,8 @@ class QuotaBook:
             if after == record.value:
                 return
             put = replace(record, value=after)
-            draft = told(fact, actor=by.actor, subject="quota", at=self.clock.now())
+            about = "workspace" if whose == EVERYBODY else subject_of(whose)
+            draft = told(fact, actor=by.actor, subject=about, at=self.clock.now())
             try:
                 both = Change(puts=[put], events=[draft])
                 await self.store.commit(ledger_of(workspace), both)

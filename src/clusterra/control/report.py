@@ -8,15 +8,15 @@ there. Either way groups, what is left over and waste come to the total, to the 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import islice
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from clusterra.control.dearest import JobSpent, dearest, unpriced
 from clusterra.control.site import Site
-from clusterra.control.usage import Tally, tally
+from clusterra.control.usage import Tally, running, tally
 from clusterra.core.cost.books import WASTE, By, Payer, Sums, What
+from clusterra.core.cost.dimensions import PLACES, TIMES, Dimension
 from clusterra.core.cost.periods import Period, days, months
 from clusterra.core.errors import Invalid
 from clusterra.ports import Store
@@ -30,23 +30,6 @@ REASONS = 3
 LOOKED_THROUGH = 200
 """Jobs without a known cost that reasons are taken from."""
 
-
-class Dimension(StrEnum):
-    PERSON = "person"
-    WORKSPACE = "workspace"
-    ACCOUNT = "account"
-    PARTITION = "partition"
-    TEMPLATE = "template"
-    CLUSTER = "cluster"
-    WHAT = "what"
-    JOB = "job"
-    DAY = "day"
-    MONTH = "month"
-
-
-TIMES = frozenset({Dimension.DAY, Dimension.MONTH})
-PLACES = TIMES | {Dimension.CLUSTER, Dimension.WORKSPACE}
-"""What waste can be told apart by as well."""
 
 Key: TypeAlias = tuple[str, ...]
 """The values of the dimensions asked for, in their order."""
@@ -113,7 +96,8 @@ async def report(
     whys = await _reasons(reaches, period, by, store) if sums.unknown else {}
     whole = Report(
         by=by,
-        work=sums.work,
+        # A job that runs is in every piece of time in which it did, and is one.
+        work=replace(sums.work, running=_running(reaches, period)),
         waste=sums.waste,
         groups=_sorted(by, (sums.group(key, whys.get(key, ())) for key in sums.keys)),
         why_unknown=tuple(dict.fromkeys(why for each in whys.values() for why in each))[:REASONS],
@@ -131,18 +115,6 @@ def burning(reaches: Iterable[Reach]) -> tuple[int, int]:
         if reach.person in (None, each.payer.person)
     ]
     return sum(each or 0 for each in found), found.count(None)
-
-
-def check(by: Sequence[Dimension]) -> None:
-    """Refuse what cannot be told apart together."""
-    if Dimension.JOB in by and len(by) > 1:
-        raise Invalid(
-            "Jobs are told apart by nothing else: each has one owner, account and queue anyway.",
-            hint="Ask by=job alone; every row says whose job it is.",
-            at="by",
-        )
-    if len(TIMES & set(by)) > 1:
-        raise Invalid("A day is in one month.", hint="Ask by day or by month.", at="by")
 
 
 class _Summing:
@@ -240,6 +212,15 @@ def _sorted(by: Sequence[Dimension], groups: Iterable[Group]) -> Sequence[Group]
         return tuple(group.key[each] for each in places), -group.work.micros, group.key
 
     return sorted(groups, key=rank)
+
+
+def _running(reaches: Iterable[Reach], period: Period) -> int:
+    return sum(
+        1
+        for reach in reaches
+        for site in reach.sites
+        for _ in running(site, period.since, period.until, reach.person)
+    )
 
 
 async def _reasons(

@@ -6,7 +6,7 @@ that whichever way the page is read it comes to the same amount.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -48,7 +48,9 @@ class Part:
 
     @property
     def total(self) -> Tally:
-        return sum((each.tally for each in self.lines), Tally())
+        # A job that runs is in a line of every day on which it did.
+        whole = sum((each.tally for each in self.lines), Tally())
+        return replace(whole, running=len(self.running))
 
     def by(self, name: Callable[[Line], str]) -> Mapping[str, Tally]:
         found: defaultdict[str, Tally] = defaultdict(Tally)

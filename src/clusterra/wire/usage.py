@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.wire.quotas import QuotaView
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodView:
@@ -201,6 +203,8 @@ class WorkspaceSpending:
     running: int
     month: MonthSpent
     today: MonthSpent
+    quota: QuotaView | None = None
+    """What one may spend there; null if nothing is said about that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,12 @@ from clusterra.core.words import span
         ("job.failed", {"signal": 9, "ran_seconds": 9}, "", "failed with signal 9 (KILL) after 9 s"),
         ("job.cancelled", {"ran_seconds": None}, "ben", "ben cancelled it before it started"),
         ("job.cancelled", {"ran_seconds": 60}, "", "was cancelled after 1m 00s"),
+        (
+            "job.cancelled",
+            {"ran_seconds": 60, "why": "the limit is $1.00"},
+            "",
+            "was cancelled after 1m 00s: the limit is $1.00",
+        ),
         ("job.requeued", {"restarts": 2}, "", "went back into the queue, restart 2"),
         ("job.held", {"reason": "JobHeldUser"}, "ana", "ana holds it"),
         ("job.time_limit_near", {"time_limit_minutes": 60}, "", "comes near its time limit of 1h 00m"),

@@ -1,7 +1,7 @@
 """Money over HTTP: what was spent, what a job costs, and the statement of a month."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
@@ -37,14 +37,18 @@ Asked = Annotated[AskedUsage, Depends(asked_usage)]
 
 MONTH = len("2026-11")
 
+OR_CSV: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}}}
+}
 
-@router.get("/v1/clusters/{cluster}/usage", response_model=UsageView)
+
+@router.get("/v1/clusters/{cluster}/usage", response_model=UsageView, responses=OR_CSV)
 async def cluster_usage(request: Request, cluster: str, asked: Asked) -> Response:
     """Return what was spent on a cluster in a period: what is in the books, and what still runs."""
     return await _usage(request, asked, [plane_of(request).site(cluster)])
 
 
-@router.get("/v1/usage", response_model=UsageView)
+@router.get("/v1/usage", response_model=UsageView, responses=OR_CSV)
 async def usage(
     request: Request,
     asked: Asked,
@@ -87,7 +91,9 @@ async def job_cost(request: Request, cluster: str, job_id: str) -> Response:
     return body.json(job_cost_view(job, found))
 
 
-@router.get("/v1/workspaces/{workspace}/statements/{month}", response_model=StatementView)
+@router.get(
+    "/v1/workspaces/{workspace}/statements/{month}", response_model=StatementView, responses=OR_CSV
+)
 async def statement(
     request: Request,
     workspace: str,

@@ -1,5 +1,6 @@
 """Oneself over HTTP: profile, tokens, sessions, a link to sign in with elsewhere."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ from clusterra.api.cookies import public_url
 from clusterra.api.door import plane_of
 from clusterra.api.guest import OPERATOR, TOKEN, Guest
 from clusterra.api.openapi import takes
+from clusterra.api.quota_view import quota_view
 from clusterra.api.routes.workspaces import removed
 from clusterra.api.usage_asked import Zone
 from clusterra.api.usage_view import spending_view
@@ -38,6 +40,7 @@ from clusterra.wire.people import (
     TokenPage,
     TokenView,
 )
+from clusterra.wire.quotas import QuotaView
 from clusterra.wire.usage import SpendingView
 
 router = APIRouter(prefix="/v1/users/me", tags=["people"], route_class=Guarded)
@@ -198,7 +201,19 @@ async def _spending(plane: Plane, guest: Guest, where: ZoneInfo) -> SpendingView
         zone=where,
         store=plane.store,
     )
-    return spending_view(found, where.key)
+    return spending_view(found, await _quotas(plane, guest, mine), where.key)
+
+
+async def _quotas(plane: Plane, guest: Guest, mine: Iterable[str]) -> dict[str, QuotaView]:
+    """Return what one may spend, where anything is said about that."""
+    me = plane.people.directory.payer_of(login_of(plane, guest))
+    found: dict[str, QuotaView] = {}
+    for id in mine:
+        quotas = await plane.quotas.of(id)
+        limits = quotas.of(me)
+        if {limits.month, limits.day, limits.job, limits.burn} != {None}:
+            found[id] = quota_view(quotas, await plane.quotas.standing(id, me))
+    return found
 
 
 def login_of(plane: Plane, guest: Guest) -> str:

@@ -57,7 +57,9 @@ def _payer(view: JobCostView) -> str:
 def _run(run: RunCostView, view: JobCostView, now: datetime) -> list[str]:
     called = f"run {run.restarts + 1}" if len(view.runs) > 1 else "run"
     if run.micros is None:
-        return [f"  {called}: not known: {run.why_unknown}"]
+        # With one run, the headline has the reason.
+        why = f": {run.why_unknown}" if len(view.runs) > 1 else ""
+        return [f"  {called}: not known{why}"]
     went_on = "" if run.final else " so far"
     lines = [f"  {called}: {dollars(run.micros)}{went_on}"]
     for each in run.charges[-_MOST_CHARGES:]:

@@ -96,9 +96,7 @@ def price_words(prices: PriceSources) -> str:
     as_of = f", as of {prices.as_of:%Y-%m-%d}" if prices.as_of else ""
     old = "; its agent is silent, so they are the last it told" if prices.stale else ""
     if prices.estimate:
-        return (
-            f"Estimates, by {said}{as_of}: nobody pays for workers on a machine of your own{old}."
-        )
+        return f"Estimates by {said}{as_of}; nobody is charged{old}."
     return f"By {said}{as_of}{old}."
 
 

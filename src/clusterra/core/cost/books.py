@@ -251,7 +251,7 @@ def within(entry: Entry, since: datetime, until: datetime) -> Sums:
     pieces = ((max(each.since, since), min(each.until, until)) for each in entry.charges)
     seconds = sum(seconds_between(*piece) for piece in pieces if piece[0] < piece[1])
     sums = _worth(entry, seconds, micros)
-    if since <= quarter_of(entry.until) < until:
+    if (entry.jobs or entry.why_unknown) and since <= quarter_of(entry.until) < until:
         sums += Sums(jobs=entry.jobs, unknown=int(bool(entry.why_unknown)))
     return sums
 

@@ -35,6 +35,8 @@ class Open:
         if self.job.state is not JobState.RUNNING or now < self.now or not self.bill.charges:
             return None
         *before, last = self.bill.charges
+        if last.usd_per_hour != self.usd_per_hour:
+            return None  # a price changed in that very moment
         grown = Charge(since=last.since, until=now, usd_per_hour=last.usd_per_hour)
         return Open(
             job=self.job,

@@ -17,6 +17,11 @@ WORKSPACE = ""
 """Whose quota it is that all people of a workspace have together: that of nobody in particular."""
 
 
+def subject_of(whose: str) -> str:
+    """Return what an event about somebody's quota or spending is about: they may read it."""
+    return "workspace" if whose == WORKSPACE else f"user/{whose}"
+
+
 class Mode(StrEnum):
     """Each does all that those before it do."""
 
