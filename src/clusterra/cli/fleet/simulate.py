@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from clusterra.adapters.ec2_prices import prices
-from clusterra.cli.dollars import Dollars
 from clusterra.cli.fleet.compared import conclusion, rows, span
+from clusterra.cli.fleet.policy import MostPerHour
 from clusterra.cli.fleet.queues import read_queue, recorded
 from clusterra.cli.options import pass_session, server_options
 from clusterra.cli.screen import say, tame
@@ -71,7 +71,7 @@ _WORDS = ("rule", "purchase")
 )
 @click.option(
     "--max-usd-per-hour",
-    type=Dollars(),
+    type=MostPerHour(),
     metavar="USD",
     help="For both: the most they may cost together.",
 )
