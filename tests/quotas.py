@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from clusterra.control.enforce import Enforcer
-from clusterra.control.meter import RATES
+from clusterra.control.cost.enforce import Enforcer
+from clusterra.control.cost.meter import RATES
 from clusterra.control.plane import Plane
 from clusterra.core.change import Change, Record
 from clusterra.core.clusters import Node

@@ -13,8 +13,8 @@ from bench.figure import Goal, Row
 from bench.stage import Stage
 from bench.timing import seconds
 from clusterra.adapters.memory import ManualClock, MemoryStore
+from clusterra.control.cost.meter import Meter
 from clusterra.control.edge import NO_PRICES, NOT_HEARD
-from clusterra.control.meter import Meter
 from clusterra.core.clusters import Node
 from clusterra.core.cost.books import within
 from clusterra.core.cost.prices import Book

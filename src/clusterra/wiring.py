@@ -28,14 +28,14 @@ from clusterra.adapters.slurm_absent import AbsentSlurm
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.acts import Acts
+from clusterra.control.cost.meter import Meter
+from clusterra.control.cost.waste import Wasting
 from clusterra.control.follow import Hub
 from clusterra.control.link import Linked
-from clusterra.control.meter import Meter
 from clusterra.control.people.people import People
 from clusterra.control.plane import Plane
 from clusterra.control.record import Recorder
 from clusterra.control.site import Site
-from clusterra.control.waste import Wasting
 from clusterra.core.access import Role
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Registered

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from clusterra.adapters.memory_prices import MemoryPrices
-from clusterra.control.cloud_prices import GOOD_FOR, CloudPrices
+from clusterra.control.cost.cloud_prices import GOOD_FOR, CloudPrices
 from clusterra.core.errors import Unreachable
 from clusterra.core.scaling.edge import EdgeReport, Machine
 from clusterra.core.scaling.shapes import Price

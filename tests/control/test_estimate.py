@@ -5,10 +5,10 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
-from clusterra.control.estimate import estimate_job
+from clusterra.control.cost.estimate import estimate_job
 from clusterra.core.access import Caller, Role
-from clusterra.core.cost.alternatives import Kind
-from clusterra.core.cost.outlook import Available, Outlook
+from clusterra.core.cost.estimate.alternatives import Kind
+from clusterra.core.cost.estimate.outlook import Available, Outlook
 from clusterra.core.jobs.forecast import FORECASTS, Forecasts
 from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.request import JobRequest

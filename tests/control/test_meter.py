@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from clusterra.control.meter import KEPT, RATES, Meter
+from clusterra.control.cost.meter import KEPT, RATES, Meter
 from clusterra.core.change import Change, Record
 from clusterra.core.clusters import Node
 from clusterra.core.cost.prices import Book, Rates, Source

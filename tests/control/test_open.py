@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.adapters.memory import ManualClock, MemoryStore
-from clusterra.control.meter import Meter
+from clusterra.control.cost.meter import Meter
 from clusterra.core.cost.open import Open
 from clusterra.core.cost.prices import Book
 from clusterra.core.jobs.job import Job, JobState

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from clusterra.control.meter import RATES
-from clusterra.control.price import priced
+from clusterra.control.cost.meter import RATES
+from clusterra.control.cost.price import priced
 from clusterra.core.change import Change, Record
-from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.prices import Rates
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.scaling.policy import POLICY, Policy

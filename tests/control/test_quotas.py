@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clusterra.adapters.memory import MemoryStore
+from clusterra.control.cost.usage import total
 from clusterra.control.submit import Submitted
-from clusterra.control.usage import total
 from clusterra.core.access import Caller
 from clusterra.core.cost.admission import QuotaExceeded
 from clusterra.core.cost.books import Spending as Question

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.control.cost.report import Reach, Report, report
+from clusterra.control.cost.spending import spending
+from clusterra.control.cost.statement import make_statement
 from clusterra.control.history import read_past
-from clusterra.control.report import Reach, Report, report
-from clusterra.control.spending import spending
-from clusterra.control.statement import make_statement
 from clusterra.core.cost.books import By, Spending, What
 from clusterra.core.cost.dimensions import Dimension
 from clusterra.core.cost.periods import named, zone

@@ -1,6 +1,6 @@
 """What one job costs, as the API shows it."""
 
-from clusterra.control.job_cost import JobCost, RunCost
+from clusterra.control.cost.job_cost import JobCost, RunCost
 from clusterra.core.cost.charges import accrued
 from clusterra.core.jobs.job import Job
 from clusterra.wire.usage import ChargeView, JobCostView, JobPrice, RunCostView

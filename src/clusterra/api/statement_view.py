@@ -11,8 +11,8 @@ from clusterra.api.usage_view import (
     spent_view,
     waste_views,
 )
-from clusterra.control.statement import Part, Statement
-from clusterra.control.usage import Tally
+from clusterra.control.cost.statement import Part, Statement
+from clusterra.control.cost.usage import Tally
 from clusterra.wire.usage import NamedSpent, PersonStatement, StatementView
 
 NameOf = Callable[[str], str]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from clusterra.api.admit import in_workspace
 from clusterra.api.guest import Guest
+from clusterra.control.cost.report import Reach
 from clusterra.control.plane import Plane
-from clusterra.control.report import Reach
 from clusterra.control.site import Site
 from clusterra.core.access import Deed, sees_everybodys
 from clusterra.core.errors import Forbidden

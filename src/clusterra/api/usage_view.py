@@ -6,11 +6,11 @@ from typing import Any
 
 from clusterra.api.csv_file import Cell, amounts
 from clusterra.api.usage_asked import AskedUsage
-from clusterra.control.dearest import JobSpent
-from clusterra.control.known_prices import KnownPrices
-from clusterra.control.report import Group, Reach, Report, burning
-from clusterra.control.spending import Spending, Spends
-from clusterra.control.usage import Tally
+from clusterra.control.cost.dearest import JobSpent
+from clusterra.control.cost.known_prices import KnownPrices
+from clusterra.control.cost.report import Group, Reach, Report, burning
+from clusterra.control.cost.spending import Spending, Spends
+from clusterra.control.cost.usage import Tally
 from clusterra.core.cost.books import What
 from clusterra.core.cost.dimensions import Dimension
 from clusterra.core.cost.periods import Period

@@ -14,11 +14,11 @@ import structlog
 
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.connect import Connect
+from clusterra.control.cost.quotas import QuotaBook
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.people.people import People
-from clusterra.control.quotas import QuotaBook
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.core.clusters import REGISTERED, Registered

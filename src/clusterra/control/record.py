@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.control.acts import Acts
+from clusterra.control.cost.meter import Meter
+from clusterra.control.cost.stamp import Stamps
+from clusterra.control.cost.waste import Wasting
 from clusterra.control.diagnose import diagnosed
-from clusterra.control.meter import Meter
-from clusterra.control.stamp import Stamps
-from clusterra.control.waste import Wasting
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.settle import carried, settle, wants_earlier_runs
 from clusterra.core.errors import Refused, Unreachable

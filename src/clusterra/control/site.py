@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from clusterra.control.cost.meter import Meter
+from clusterra.control.cost.waste import Wasting
 from clusterra.control.edge import Edge
 from clusterra.control.link import Linked
-from clusterra.control.meter import Meter
 from clusterra.control.record import Recorder
-from clusterra.control.waste import Wasting
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest

@@ -5,8 +5,8 @@ from datetime import timedelta
 from functools import partial
 
 from clusterra.control.checkpoint import Checkpointer
-from clusterra.control.cloud_prices import CloudPrices
-from clusterra.control.enforce import Enforcer
+from clusterra.control.cost.cloud_prices import CloudPrices
+from clusterra.control.cost.enforce import Enforcer
 from clusterra.control.evict import Evictor
 from clusterra.control.heed import Heeder
 from clusterra.control.history import read_past

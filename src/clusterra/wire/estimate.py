@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from clusterra.wire.why import EstimateView
 
 if TYPE_CHECKING:
-    from clusterra.core.cost.alternatives import Alternative
-    from clusterra.core.cost.outlook import Outlook
+    from clusterra.core.cost.estimate.alternatives import Alternative
+    from clusterra.core.cost.estimate.outlook import Outlook
     from clusterra.core.scaling.shapes import Shape
 
 

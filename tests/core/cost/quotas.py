@@ -6,7 +6,7 @@ from typing import Any
 from clusterra.core.cost.bill import Bill
 from clusterra.core.cost.books import Payer
 from clusterra.core.cost.charges import Charge
-from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.going import Running
 from clusterra.core.cost.open import Open
 from clusterra.core.cost.periods import day_of, month_of, zone

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from clusterra.core.cost.alternatives import MOST, Alternative, Kind, Known, alternatives
-from clusterra.core.cost.estimate import price
-from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.estimate.alternatives import MOST, Alternative, Kind, Known, alternatives
+from clusterra.core.cost.estimate.ground import Ground
+from clusterra.core.cost.estimate.priced import price
 from clusterra.core.cost.prices import Book
 from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.fleet import Phase, Shortage, Worker

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from clusterra.core.clusters import Node, Partition
-from clusterra.core.cost.asked import asked
 from clusterra.core.cost.bill import Stretch, bill
-from clusterra.core.cost.estimate import price
-from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.estimate.asked import asked
+from clusterra.core.cost.estimate.ground import Ground
+from clusterra.core.cost.estimate.priced import price
 from clusterra.core.cost.prices import Book, Quote, Source
 from clusterra.core.cost.stints import Stint
 from clusterra.core.jobs.job import Job

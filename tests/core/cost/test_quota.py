@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.core.cost.admission import objections, uncounted
-from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.going import AGAIN, Going, Running, noticed, to_go
 from clusterra.core.cost.quota import WORKSPACE, Mode, Quota, Quotas, Raise
 from clusterra.core.cost.quota_standing import Standing, follows, percent

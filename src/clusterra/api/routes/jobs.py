@@ -22,9 +22,9 @@ from clusterra.control.change_job import (
     release_job,
     requeue_job,
 )
-from clusterra.control.estimate import estimate_job
+from clusterra.control.cost.estimate import estimate_job
+from clusterra.control.cost.job_cost import cost_so_far
 from clusterra.control.find import find_job
-from clusterra.control.job_cost import cost_so_far
 from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.control.submit import Compose

@@ -9,11 +9,11 @@ from clusterra.api import body
 from clusterra.api.admit import Guarded, caller_of, guest_of
 from clusterra.api.door import plane_of
 from clusterra.api.openapi import takes
+from clusterra.control.cost.price import ground_of
+from clusterra.control.cost.rates import set_rates
 from clusterra.control.plane import Plane
-from clusterra.control.price import ground_of
-from clusterra.control.rates import set_rates
 from clusterra.control.site import Site
-from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.estimate.ground import Ground
 from clusterra.core.cost.own_rates import CURRENCY, own_rates
 from clusterra.core.cost.prices import Quote, Rates, is_stale
 from clusterra.core.jobs.wish import unknown_field

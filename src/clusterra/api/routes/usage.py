@@ -17,14 +17,14 @@ from clusterra.api.statement_view import STATEMENT_COLUMNS, statement_rows, stat
 from clusterra.api.usage_asked import AskedUsage, Format, Zone, asked_usage, wants_csv
 from clusterra.api.usage_reach import ME, reached
 from clusterra.api.usage_view import USAGE_COLUMNS, usage_rows, usage_view
+from clusterra.control.cost.job_cost import cost_of
+from clusterra.control.cost.known_prices import known_prices
+from clusterra.control.cost.report import report
+from clusterra.control.cost.statement import make_statement
 from clusterra.control.find import find_job
-from clusterra.control.job_cost import cost_of
-from clusterra.control.known_prices import known_prices
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.control.plane import Plane
-from clusterra.control.report import report
 from clusterra.control.site import Site
-from clusterra.control.statement import make_statement
 from clusterra.core.access import Caller, check_may_see_cost
 from clusterra.core.cost.periods import named, zone
 from clusterra.core.errors import Forbidden, Invalid

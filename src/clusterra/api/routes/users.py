@@ -19,10 +19,10 @@ from clusterra.api.routes.workspaces import removed
 from clusterra.api.usage_asked import Zone
 from clusterra.api.usage_view import spending_view
 from clusterra.api.views import session_view, token_view, workspace_view
+from clusterra.control.cost.spending import spending
 from clusterra.control.people.directory import no_such_workspace
 from clusterra.control.people.edit import LONGEST_NAME, edit_person
 from clusterra.control.plane import Plane
-from clusterra.control.spending import spending
 from clusterra.core.access import Role, Scope
 from clusterra.core.cost.periods import zone
 from clusterra.core.errors import Forbidden, Invalid, NotFound

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from clusterra.core.cost.charges import HOUR, seconds_between
-from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.quota import Mode
 from clusterra.core.cost.quota_standing import Figures, Standing
 from clusterra.core.errors import Refused

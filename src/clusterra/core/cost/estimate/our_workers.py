@@ -2,7 +2,15 @@
 
 from dataclasses import replace
 
-from clusterra.core.cost.ground import Ground, Place, Room, line_of, present, share, stint_of
+from clusterra.core.cost.estimate.ground import (
+    Ground,
+    Place,
+    Room,
+    line_of,
+    present,
+    share,
+    stint_of,
+)
 from clusterra.core.cost.stints import Stint
 from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.demand import Demand, Need

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from clusterra.control.cost.price import priced
+from clusterra.control.cost.queued import Queued
+from clusterra.control.cost.quota_standing import Standings, running
 from clusterra.control.people.directory import TRIES
 from clusterra.control.people.doing import Doer, told
-from clusterra.control.price import priced
-from clusterra.control.queued import Queued
-from clusterra.control.quota_standing import Standings, running
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.admission import HINT, Objection, QuotaExceeded, objections, uncounted
-from clusterra.core.cost.estimate import Priced
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.going import to_go
 from clusterra.core.cost.quota import QUOTAS, WORKSPACE, Mode, Quotas, subject_of
 from clusterra.core.cost.quota_edit import (

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from clusterra.control.dearest import JobSpent, dearest, unpriced
+from clusterra.control.cost.dearest import JobSpent, dearest, unpriced
+from clusterra.control.cost.usage import Tally, running, tally
 from clusterra.control.site import Site
-from clusterra.control.usage import Tally, running, tally
 from clusterra.core.cost.books import WASTE, By, Payer, Sums, What
 from clusterra.core.cost.dimensions import PLACES, TIMES, Dimension
 from clusterra.core.cost.periods import Period, days, months

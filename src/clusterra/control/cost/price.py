@@ -6,9 +6,9 @@ this is asked at every submission where a quota counts.
 
 from clusterra.control.policy import load_policy
 from clusterra.control.site import Site
-from clusterra.core.cost.asked import asked
-from clusterra.core.cost.estimate import Priced, price
-from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.estimate.asked import asked
+from clusterra.core.cost.estimate.ground import Ground
+from clusterra.core.cost.estimate.priced import Priced, price
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.seen import Seen
 from clusterra.ports import Store

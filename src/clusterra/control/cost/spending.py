@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from clusterra.control.report import Reach, burning
+from clusterra.control.cost.report import Reach, burning
+from clusterra.control.cost.usage import Tally, total
 from clusterra.control.site import Site
-from clusterra.control.usage import Tally, total
 from clusterra.core.cost.periods import Period, day_of, month_of
 from clusterra.ports import Store
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
+from clusterra.control.cost.usage import running
 from clusterra.control.site import Site
-from clusterra.control.usage import running
 from clusterra.core.cost.books import PaidRun, Payer, RunQuery
 from clusterra.core.cost.charges import between
 from clusterra.core.cost.open import Open

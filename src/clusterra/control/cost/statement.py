@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from clusterra.control.dearest import JobSpent, dearest, still_running, unpriced
-from clusterra.control.known_prices import KnownPrices, known_prices
+from clusterra.control.cost.dearest import JobSpent, dearest, still_running, unpriced
+from clusterra.control.cost.known_prices import KnownPrices, known_prices
+from clusterra.control.cost.usage import Tally, tally
 from clusterra.control.site import Site
-from clusterra.control.usage import Tally, tally
 from clusterra.core.cost.books import WASTE, By, What
 from clusterra.core.cost.periods import Period, days
 from clusterra.core.words import count, listed

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from clusterra.core.cost.estimate import Priced, price
-from clusterra.core.cost.ground import Ground, need_of
+from clusterra.core.cost.estimate.ground import Ground, need_of
+from clusterra.core.cost.estimate.priced import Priced, price
 from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.demand import Need
 from clusterra.core.scaling.plan import Cause

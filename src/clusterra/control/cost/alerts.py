@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from clusterra.control.quota_standing import periods
+from clusterra.control.cost.quota_standing import periods
+from clusterra.control.cost.usage import total
 from clusterra.control.site import Site
-from clusterra.control.usage import total
 from clusterra.core.cost.alerts import DAYS_BEFORE, LEAST, is_unusual, over_estimate, usual
 from clusterra.core.cost.books import WASTE, By, Spending
 from clusterra.core.cost.charges import between

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from clusterra.control.known_prices import is_silent
+from clusterra.control.cost.known_prices import is_silent
 from clusterra.control.recall import of_job
 from clusterra.control.site import Site
 from clusterra.core.cost.charges import Charge

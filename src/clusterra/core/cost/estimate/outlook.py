@@ -6,9 +6,9 @@ from enum import StrEnum
 from statistics import median
 
 from clusterra.core.cost.admission import Objection, cost_within
-from clusterra.core.cost.alternatives import Alternative
-from clusterra.core.cost.estimate import Priced
-from clusterra.core.cost.ground import Ground
+from clusterra.core.cost.estimate.alternatives import Alternative
+from clusterra.core.cost.estimate.ground import Ground
+from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.prices import is_stale
 from clusterra.core.cost.quota_standing import Standing
 from clusterra.core.jobs.forecast import Estimate

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from clusterra.control.meter import Meter
+from clusterra.control.cost.meter import Meter
 from clusterra.control.observed import OBSERVED, Observed
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.cost.bill import Stretch, stretches

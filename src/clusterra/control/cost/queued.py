@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
 
-from clusterra.control.price import ground_of
+from clusterra.control.cost.price import ground_of
 from clusterra.control.site import Site
 from clusterra.core.cost.admission import cost_within
-from clusterra.core.cost.estimate import Priced, price
+from clusterra.core.cost.estimate.priced import Priced, price
 from clusterra.core.cost.quota import WORKSPACE
 from clusterra.core.cost.quota_standing import Figures, Standing
 from clusterra.core.jobs.job import Job

@@ -7,10 +7,10 @@ share of that is worked out as for a bill. What it could cost instead is in `alt
 from dataclasses import dataclass, replace
 
 from clusterra.core.cost.charges import HOUR
-from clusterra.core.cost.ground import Ground, share
-from clusterra.core.cost.our_workers import on_ours
+from clusterra.core.cost.estimate.ground import Ground, share
+from clusterra.core.cost.estimate.our_workers import on_ours
+from clusterra.core.cost.estimate.their_nodes import on_theirs
 from clusterra.core.cost.prices import Quote
-from clusterra.core.cost.their_nodes import on_theirs
 from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.demand import array_tasks
 from clusterra.core.scaling.plan import Cause

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clusterra.core.clusters import Node
-from clusterra.core.cost.ground import Ground, Place, Room, need_of, present, share
+from clusterra.core.cost.estimate.ground import Ground, Place, Room, need_of, present, share
 from clusterra.core.cost.stints import Stint
 from clusterra.core.hosts import expand
 from clusterra.core.jobs.job import Job

@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from clusterra.control.cost.price import ground_of
+from clusterra.control.cost.quotas import QuotaBook
 from clusterra.control.explain import look_around
 from clusterra.control.forecast import guessed
-from clusterra.control.price import ground_of
-from clusterra.control.quotas import QuotaBook
 from clusterra.control.scale import MANY
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
-from clusterra.core.cost.alternatives import Known, alternatives
-from clusterra.core.cost.asked import asked
-from clusterra.core.cost.estimate import price
-from clusterra.core.cost.ground import Ground
-from clusterra.core.cost.outlook import Before, Outlook, before, warnings
+from clusterra.core.cost.estimate.alternatives import Known, alternatives
+from clusterra.core.cost.estimate.asked import asked
+from clusterra.core.cost.estimate.ground import Ground
+from clusterra.core.cost.estimate.outlook import Before, Outlook, before, warnings
+from clusterra.core.cost.estimate.priced import price
 from clusterra.core.cost.quota import WORKSPACE
 from clusterra.core.jobs.forecast import Ahead, Estimate
 from clusterra.core.jobs.job import Job, JobState

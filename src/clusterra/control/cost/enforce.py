@@ -12,10 +12,10 @@ from decimal import Decimal
 
 import structlog
 
-from clusterra.control.alerts import Alerts
 from clusterra.control.change_job import cancel_job
-from clusterra.control.quota_standing import running
-from clusterra.control.quotas import QuotaBook
+from clusterra.control.cost.alerts import Alerts
+from clusterra.control.cost.quota_standing import running
+from clusterra.control.cost.quotas import QuotaBook
 from clusterra.control.site import Site
 from clusterra.core.access import Caller, Role
 from clusterra.core.change import Change, Record

@@ -6,7 +6,7 @@ It counts from the moment it is said. What ran before keeps the price it had the
 from contextlib import suppress
 from dataclasses import replace
 
-from clusterra.control.meter import RATES
+from clusterra.control.cost.meter import RATES
 from clusterra.control.people.doing import Doer, told
 from clusterra.control.site import Site
 from clusterra.core.change import Change
