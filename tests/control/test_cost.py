@@ -447,3 +447,21 @@ def test_machines_that_were_stopped_meanwhile_cost_nothing_while_they_were() -> 
         ]
 
     asyncio.run(story())
+
+
+def test_a_job_that_is_cancelled_while_it_waits_to_run_again_is_over_and_counted() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        id = await here.started()
+        here.pass_time(minutes=10)
+        await here.world.slurm.requeue(id, user=None)
+        await here.look()
+        here.pass_time(minutes=10)
+        await here.ended(id, JobState.CANCELLED)
+
+        _, last = await here.costs("job.cost.finalized")
+        assert (last["cost_micros"], last["total_micros"], last["last"]) == (0, cents(3), True)
+        assert (await booked(here)).jobs == 1
+
+    asyncio.run(story())

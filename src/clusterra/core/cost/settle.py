@@ -102,7 +102,8 @@ def settle(
     if facts.JobStarted.type in what:
         books.started(what[facts.JobStarted.type].at)
     ends = [draft for draft in what.values() if isinstance(draft.fact, facts.JobEnded)]
-    if ends and has_run(new):
+    # One that ended while it waited to run again costs no more, and is over.
+    if ends and (has_run(new) or books.job.billed_runs):
         books.ended(ends[-1].at, was_lost=old is not None and old.state is JobState.LOST)
     return Settled(job=books.job, told=books.told, ended=books.ended_runs)
 
