@@ -60,7 +60,7 @@ def test_a_job_within_the_limit_is_taken_and_one_beyond_is_not(store: Store) -> 
         assert caught.value.code == "quota-exceeded"
         assert caught.value.detail == (
             "This job would bring ana@lab.example to $3.00 this month; the limit is $2.00."
-            " Spent are $0.00, waiting jobs $2.00, this job $1.00."
+            " Spent so far: $0.00, waiting jobs $2.00, this job $1.00."
         )
         assert "`clusterra quota get`" in caught.value.hint
         assert lab.world.slurm.asked["submit"] == 1
@@ -85,7 +85,7 @@ def test_what_was_spent_what_runs_and_what_waits_all_count() -> None:
 
         assert caught.value.detail == (
             "This job would bring ana@lab.example to $7.00 this month; the limit is $6.00."
-            " Spent are $1.00, running jobs have come to $1.00 and may add $1.00,"
+            " Spent so far: $1.00, running jobs have come to $1.00 and may add $1.00,"
             " waiting jobs $3.00, this job $1.00."
         )
         await lab.limit(month=7)
@@ -134,7 +134,7 @@ def test_a_warning_is_part_of_the_answer_and_the_job_is_taken() -> None:
         assert done.submission.warnings == (
             (
                 "This job would bring ana@lab.example to $1.00 this month; the limit is $0.50."
-                " Spent are $0.00, this job $1.00."
+                " Spent so far: $0.00, this job $1.00."
             ),
         )
         assert done.submission.job_id

@@ -71,7 +71,7 @@ def test_percent_is_rounded_down(spent: int, limit: int, share: int) -> None:
             a_cost(2, 60),
             (
                 "This job would bring ana@lab.example to $11.00 this month; the limit is $10.00."
-                " Spent are $4.00, running jobs have come to $3.00 and may add $2.00, this job $2.00."
+                " Spent so far: $4.00, running jobs have come to $3.00 and may add $2.00, this job $2.00."
             ),
         ),
         (
@@ -80,7 +80,7 @@ def test_percent_is_rounded_down(spent: int, limit: int, share: int) -> None:
             a_cost(2, 60),
             (
                 "This job would bring ana@lab.example to $4.00 today; the limit is $3.00."
-                " Spent are $0.00, waiting jobs $2.00, this job $2.00."
+                " Spent so far: $0.00, waiting jobs $2.00, this job $2.00."
             ),
         ),
         (

@@ -114,7 +114,7 @@ def _objection(standing: Standing, total: int, limit: int, sentence: str) -> Obj
 
 
 def _parts(figures: Figures) -> str:
-    parts = [f"Spent are {dollars(figures.booked)}"]
+    parts = [f"Spent so far: {dollars(figures.booked)}"]
     if figures.pending or figures.to_come:
         parts.append(
             f"running jobs have come to {dollars(figures.pending)} and may add"

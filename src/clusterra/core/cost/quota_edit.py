@@ -4,6 +4,7 @@ An edit names only what is to be different, and is refused as a whole, in the ad
 numbers. A limit below what is spent already is no mistake: what follows is said, and done.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ AMOUNTS = ("month", "day", "job", "burn")
 MOST = 100_000_000 * MICROS
 MOST_PERCENT = 100
 LONGEST_GRACE = 24 * 3600
+DAY = timedelta(days=1)
 LONGEST_RAISE = timedelta(days=366)
 LONGEST_WHY = 500
 """Beyond these it is a slip of the hand."""
@@ -103,7 +105,7 @@ def raised(
         )
     if until - at > LONGEST_RAISE:
         raise Invalid(
-            f"A raise cannot last {(until - at).days:,} days.",
+            f"A raise cannot last {math.ceil((until - at) / DAY):,} days.",
             hint=f"Say up to {LONGEST_RAISE.days}, or change the limit itself.",
             at="until",
         )
