@@ -465,3 +465,23 @@ def test_a_job_that_is_cancelled_while_it_waits_to_run_again_is_over_and_counted
         assert (await booked(here)).jobs == 1
 
     asyncio.run(story())
+
+
+def test_accounting_is_asked_only_for_runs_that_nobody_saw() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        id = await here.started()
+        for _ in range(2):
+            here.pass_time(minutes=10)
+            await here.world.slurm.requeue(id, user=None)
+            await here.look()
+            here.world.slurm.move(id, JobState.RUNNING, nodes="w1")
+            await here.look()
+        here.pass_time(minutes=10)
+        await here.ended(id)
+
+        assert here.world.slurm.asked["earlier_runs"] == 0
+        assert (await booked(here)).micros == cents(9)
+
+    asyncio.run(story())

@@ -18,6 +18,7 @@ from clusterra.core.cost.open import Open
 from clusterra.core.cost.periods import Period, day_of, zone
 from clusterra.core.cost.quota import WORKSPACE, Quotas, subject_of
 from clusterra.core.cost.quota_standing import Standing
+from clusterra.core.cost.settle import METER
 from clusterra.core.events import catalogue as facts
 from clusterra.core.events.derive import about, correlation
 from clusterra.core.events.event import Draft
@@ -26,7 +27,6 @@ from clusterra.core.ids import uuid8
 from clusterra.ports import Clock, Store
 
 EVERY = timedelta(minutes=1)
-METER = "system:meter"
 
 Days = Mapping[str, Sequence[int]]
 """By person, and for `WORKSPACE` of all: what each of the days before came to."""

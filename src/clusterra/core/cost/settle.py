@@ -77,9 +77,16 @@ def carried(old: Job | None, new: Job) -> Job:
 
 
 def wants_earlier_runs(old: Job | None, new: Job) -> bool:
-    """Say whether accounting may know of runs that nobody saw."""
-    seen = old.restarts if old else 0
-    return new.restarts > seen or (new.restarts > 0 and new.state.ended)
+    """Say whether accounting is to be asked for runs that nobody saw.
+
+    Not for each that was queued again: a node that fails brings hundreds of these, and a run that
+    was seen is billed without.
+    """
+    before = old.restarts if old else 0
+    if new.restarts == before and not new.state.ended:
+        return False
+    known = {*new.billed_runs, before} if old and has_run(old) else {*new.billed_runs}
+    return not known.issuperset(range(new.restarts))
 
 
 def settle(
