@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from clusterra.control.cost.meter import RATES
 from clusterra.control.cost.price import priced
+from clusterra.control.cost.rates import set_rates
+from clusterra.control.people.doing import Doer
+from clusterra.core.access import Role
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.estimate.priced import Priced
 from clusterra.core.cost.prices import Rates
@@ -87,10 +89,14 @@ def test_on_a_slurm_of_others_it_is_unknown_until_an_admin_says_what_machines_co
         await world.observer.look()
         assert "an admin can say" in (await asked(world)).why_unknown
 
-        meter = world.site.meter
-        meter.reprice(replace(meter.book, rates=Rates(cpu=10_000, since=NOON)))
         world.clock.advance(timedelta(minutes=1))
-        await meter.look()
+        await set_rates(
+            world.site,
+            Rates(cpu=10_000, since=world.clock.now()),
+            by=Doer(actor="user:ana", role=Role.ADMIN),
+            store=world.store,
+            clock=world.clock,
+        )
 
         found = await asked(world, cpus_per_task=2)
         assert (found.node, found.usd_per_hour) == ("w1", 20_000)

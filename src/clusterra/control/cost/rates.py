@@ -29,8 +29,6 @@ async def set_rates(
     fact = AdminPricesChanged(id=id, name=site.cluster.name, cluster=id, changed=changed)
     draft = told(fact, actor=by.actor, subject="prices", at=clock.now())
     await store.commit(id, Change(puts=[replace(record, value=rates)], events=[draft]))
-    await site.meter.load()
-    site.meter.reprice(replace(site.meter.book, rates=rates))
     # While Slurm cannot be seen they count from the next look on.
     with suppress(Unreachable):
         await site.meter.look()
