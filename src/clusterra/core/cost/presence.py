@@ -12,7 +12,7 @@ from datetime import datetime
 from clusterra.core.clusters import Node
 from clusterra.core.cost.prices import Book, Quote, Source
 from clusterra.core.cost.stints import Stint, Stints
-from clusterra.core.scaling.edge import EdgeReport, Machine
+from clusterra.core.scaling.edge import EdgeReport, EdgeWorker, Machine
 from clusterra.core.scaling.fleet import Phase
 from clusterra.core.scaling.muster import phase_of
 from clusterra.core.scaling.shapes import Purchase, Shape
@@ -35,8 +35,14 @@ class Presence:
     def stints(self, before: Mapping[str, Stints]) -> Mapping[str, Stint]:
         """Return every machine that is paid for, by the name of its node, as it is now."""
         machines = {each.node: each for each in self._machines if each.node}
+        told = {each.name: each.shape for each in self._workers}
         found = {
-            node.name: self._known(node, machines.get(node.name), _present(before, node.name))
+            node.name: self._known(
+                node,
+                machines.get(node.name),
+                self._shape(node, told.get(node.name, "")),
+                _present(before, node.name),
+            )
             for node in self.nodes
         }
         return {**self._warming(before), **found}
@@ -45,20 +51,22 @@ class Presence:
     def _machines(self) -> Sequence[Machine]:
         return self.report.machines or () if self.report else ()
 
-    def _known(self, node: Node, machine: Machine | None, last: Stint | None) -> Stint:
-        said = self.book.quote(node, machine, self._shape(node), self.purchase)
+    @property
+    def _workers(self) -> Sequence[EdgeWorker]:
+        return self.report.workers or () if self.report else ()
+
+    def _known(
+        self, node: Node, machine: Machine | None, shape: Shape | None, last: Stint | None
+    ) -> Stint:
+        said = self.book.quote(node, machine, shape, self.purchase)
         if self.report is None and self.book.rates is None and last and _is_from_the_edge(last):
             said = last.quote or said
         return _priced(node, said, since=self.now, phase=phase_of(node))
 
-    def _shape(self, node: Node) -> Shape | None:
-        names = [each for each in node.features if each in self.shapes]
-        names += [
-            each.shape
-            for each in (self.report.workers or () if self.report else ())
-            if each.name == node.name
-        ]
-        return self.shapes.get(names[0]) if names else None
+    def _shape(self, node: Node, told: str) -> Shape | None:
+        """Return what shape a node is: as it says itself, or as the edge does."""
+        names = (each for each in (*node.features, told) if each in self.shapes)
+        return self.shapes.get(next(names, ""))
 
     def _warming(self, before: Mapping[str, Stints]) -> Mapping[str, Stint]:
         """Return the machines that are on their way and that Slurm does not know yet."""
@@ -70,7 +78,7 @@ class Presence:
                 if stint is not None and stint.phase is Phase.WARMING
             }
         found: dict[str, Stint] = {}
-        for worker in self.report.workers or ():
+        for worker in self._workers:
             if shape := self.shapes.get(worker.shape):
                 node = Node(
                     name=worker.name,
