@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,9 +58,10 @@ def test_the_dry_run_and_the_started_job_agree_to_the_millionth(
     elastic.wait_ended(job)
 
 
-def test_a_dry_run_in_the_terminal_submits_nothing(elastic: Running, tmp_path: Path) -> None:
-    script = tmp_path / "align.sh"
+def test_a_dry_run_in_the_terminal_submits_nothing(elastic: Running) -> None:
+    script = elastic.land.home / "align.sh"  # where whoever runs the cluster may read it
     script.write_text(SCRIPT)
+    script.chmod(0o644)
     jobs = elastic.client().jobs(elastic.cluster).total
 
     done = elastic.cli("jobs", "submit", str(script), "--dry-run", "--cpus", "2", "--time", "1h")
