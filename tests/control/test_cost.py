@@ -327,6 +327,22 @@ def test_what_a_job_costs_is_written_into_slurms_record_of_it() -> None:
     asyncio.run(story())
 
 
+def test_a_job_that_waits_to_run_again_is_not_written_about() -> None:
+    async def story() -> None:
+        here = Priced()
+        await here.look()
+        id = await here.started()
+        here.pass_time(minutes=10)
+        await here.world.slurm.requeue(id, user=None)
+        await here.look()
+        site = here.world.site
+
+        await site.recorder.stamps.write(site.slurm, site.budget, here.world.clock)
+        assert here.world.slurm.stamps == {}
+
+    asyncio.run(story())
+
+
 async def _wasted(here: Priced) -> dict[str, Any]:
     [told] = await here.costs("fleet.cost.wasted")
     return {each["cause"]: each["micros"] for each in told["causes"]}

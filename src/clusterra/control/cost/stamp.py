@@ -32,8 +32,12 @@ class Stamps:
         by_id = {job.id: job for job in jobs}
         for draft in told:
             fact = draft.fact
-            if isinstance(fact, JobCostFact) and (text := said(fact)) and fact.job_id in by_id:
-                self.due.pop(fact.job_id, None)
+            if not isinstance(fact, JobCostFact) or fact.job_id not in by_id:
+                continue
+            self.due.pop(fact.job_id, None)
+            if isinstance(fact, JobCostFinalized) and not fact.last:
+                continue  # it goes on, and its next start says more
+            if text := said(fact):
                 self.due[fact.job_id] = by_id[fact.job_id], text
         while len(self.due) > MOST:
             del self.due[next(iter(self.due))]
