@@ -305,8 +305,8 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         slurm=slurm,
         shapes=shapes,
         book=_book(each.scaling),
+        begun_at=begun_at,
     )
-    recorder.meter.begun_at = begun_at
     return Site(
         cluster=Cluster(id=each.id, name=each.name or each.id, slurm_url=each.slurm),
         slurm=slurm,
@@ -398,6 +398,7 @@ def make_recorder(
     slurm: Slurm,
     shapes: Mapping[str, Shape] | None = None,
     book: Book | None = None,
+    begun_at: datetime | None = None,
 ) -> Recorder:
     meter = Meter(
         cluster=cluster,
@@ -405,6 +406,7 @@ def make_recorder(
         clock=clock,
         book=book or Book(table_at=ec2_prices.AS_OF),
         shapes=shapes or {},
+        begun_at=begun_at,
     )
     recorder = Recorder(
         cluster=cluster,

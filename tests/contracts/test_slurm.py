@@ -1,7 +1,6 @@
 """Promises every Slurm keeps: the one in memory, and the real one of the end-to-end session."""
 
 import asyncio
-import subprocess
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,11 +54,7 @@ class World:
     def command(self, *words: str) -> str:
         """Run one of Slurm's own commands beside its controller."""
         assert self.running is not None
-        controller = self.running.daemon("slurmctld").pid
-        inside = ["nsenter", f"--target={controller}", "--mount", "--root", "--"]
-        done = subprocess.run([*inside, *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout.strip()
+        return self.running.slurm_says(*words).strip()
 
     async def passes(self, seconds: int) -> None:
         """Return when so much time has passed, which is what is counted here."""

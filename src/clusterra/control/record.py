@@ -18,7 +18,7 @@ from clusterra.control.cost.stamp import Stamps
 from clusterra.control.cost.waste import Wasting
 from clusterra.control.diagnose import diagnosed
 from clusterra.core.change import Change, Record
-from clusterra.core.cost.settle import carried, settle, wants_earlier_runs
+from clusterra.core.cost.settle import Settled, carried, settle, wants_earlier_runs
 from clusterra.core.errors import Refused, Unreachable
 from clusterra.core.events.derive import derive, is_behind
 from clusterra.core.events.event import Draft
@@ -82,6 +82,7 @@ class Recorder:
         await self.meter.know(jobs)
         kept: list[Job] = []
         told: list[Draft] = []
+        over: list[Job] = []
         for seen in jobs:
             old = known.get(seen.id)
             job = (continues(old, seen) if old else None) or seen
@@ -92,14 +93,18 @@ class Recorder:
                 continue
             if HALF_READ not in job.flags:
                 happened = await self._told(old, job, seen_at)
-                job, costs = await self._settled(old, job, happened, seen_at)
-                told += [*happened, *costs]
+                done = await self._settled(old, job, happened, seen_at)
+                job = done.job
+                told += [*happened, *done.told]
+                over += done.ended
             kept.append(job)
         told.sort(key=lambda draft: draft.at)
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, drops=[*settled, *acts])
         await self.acts.forget(acts)
         self.stamps.note(told, kept)
+        for run in over:
+            self.wasting.ended(run)
         if self._has_moved(kept, known):
             self.moved()
 
@@ -143,17 +148,17 @@ class Recorder:
 
     async def _settled(
         self, old: Job | None, job: Job, happened: Sequence[Draft], seen_at: datetime
-    ) -> tuple[Job, Sequence[Draft]]:
+    ) -> Settled:
         """Return the job with what it has cost, and what is told of that."""
         if old == job or self.begins is None:
-            return job, ()
+            return Settled(job=job)
         earlier: Sequence[Job] = ()
         if wants_earlier_runs(old, job):
             # Without accounting, or while it cannot be asked, what was seen is what there is; it
             # is asked again when the job ends.
             with suppress(Unreachable, Refused):
                 earlier = await self.earlier_runs(job.id)
-        settled = settle(
+        return settle(
             old,
             job,
             happened,
@@ -163,9 +168,6 @@ class Recorder:
             begins=self.begins.replace(microsecond=0),
             seen_at=seen_at,
         )
-        for run in settled.ended:
-            self.wasting.ended(run)
-        return settled.job, settled.told
 
     def _is_news(self, draft: Draft) -> bool:
         # Slurm's times are whole seconds, cut off.

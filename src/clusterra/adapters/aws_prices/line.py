@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from clusterra.adapters.no_answer import why
 from clusterra.core.errors import Unreachable
 
 _LONGEST = 16_777_216
@@ -37,7 +38,7 @@ class Line:
         except TimeoutError:
             raise unreachable(url, "it does not answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise unreachable(url, _why(error)) from None
+            raise unreachable(url, why(error)) from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -60,13 +61,3 @@ def unreachable(url: str, why: str) -> Unreachable:
         " that the region in the settings is spelled right.",
         code="cloud-unreachable",
     )
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its certificate is not one that this server trusts"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "its name is not known here"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "nobody listens there"
-    return "the connection broke"

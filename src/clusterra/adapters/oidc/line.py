@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from clusterra.adapters.no_answer import why
 from clusterra.core.errors import Unreachable
 
 _LONGEST = 1_048_576
@@ -66,7 +67,7 @@ class Line:
         except TimeoutError:
             raise self._unreachable(url, "it does not answer") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise self._unreachable(url, _why(error)) from None
+            raise self._unreachable(url, why(error)) from None
         if status >= 500:
             raise self._unreachable(url, f"it answers {status}")
         return Answer(status=status, document=self._document(url, status, data))
@@ -106,13 +107,3 @@ def _place(url: str) -> str:
     """Return the address without its query, where secrets may be."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its certificate is not one that this server trusts"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "its name is not known here"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "nobody listens there"
-    return "the connection broke"

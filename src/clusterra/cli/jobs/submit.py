@@ -75,7 +75,7 @@ def hand_over(
     aside = aside or as_json
     say(f"Job {accepted.job_id} submitted as {tame(accepted.user)}", error=aside)
     for warning in accepted.warnings:
-        say(f"  Slurm remarks: {tame(warning)}", error=aside)
+        say(f"  Note: {tame(warning)}", error=aside)
     if not wait:
         words, verb = ("Let it start", "release") if job.hold else ("Watch it", "watch")
         say(f"{words}:  clusterra jobs {verb} {accepted.job_id}", error=aside)

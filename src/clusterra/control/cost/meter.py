@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from clusterra.control.observed import OBSERVED, Observed
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import Node
-from clusterra.core.cost.bill import Bill, Stretch, bill, stretches
+from clusterra.core.cost.bill import Bill, Stretch, bill, first_of, stretches, up_to
 from clusterra.core.cost.books import Payer
 from clusterra.core.cost.open import Open
 from clusterra.core.cost.presence import Presence
@@ -223,7 +223,7 @@ class Meter:
         else:
             rate = (ahead if ahead.charges else self.rate(job, now)).usd_per_hour
         return Open(
-            job=job, payer=self.payer(job), bill=until(ahead, now), usd_per_hour=rate, now=now
+            job=job, payer=self.payer(job), bill=up_to(ahead, now), usd_per_hour=rate, now=now
         )
 
     def moved(self) -> None:
@@ -234,17 +234,6 @@ class Meter:
         """Price every job anew: what a node costs, or whether it is there, has changed."""
         self._opened_at = None
         self._last.clear()
-
-
-def first_of(made: Bill) -> Bill:
-    """Return the bill of the time until the rate changes for the first time."""
-    return replace(made, charges=made.charges[:1])
-
-
-def until(made: Bill, moment: datetime) -> Bill:
-    """Return as much of a bill as there was at a moment."""
-    charges = (replace(each, until=min(each.until, moment)) for each in made.charges)
-    return replace(made, charges=tuple(each for each in charges if each.since < each.until))
 
 
 def _is_between(moment: datetime | None, since: datetime | None, until: datetime) -> bool:

@@ -56,6 +56,17 @@ class Bill:
         return self.charges[-1].usd_per_hour if self.charges else 0
 
 
+def first_of(made: Bill) -> Bill:
+    """Return the bill of the time until the rate changes for the first time."""
+    return replace(made, charges=made.charges[:1])
+
+
+def up_to(made: Bill, moment: datetime) -> Bill:
+    """Return as much of a bill as there was at a moment."""
+    charges = (replace(each, until=min(each.until, moment)) for each in made.charges)
+    return replace(made, charges=tuple(each for each in charges if each.since < each.until))
+
+
 def bill(stretches: Iterable[Stretch], nodes: Mapping[str, Stints]) -> Bill:
     """Price what a job had, piece by piece, by the history of its nodes."""
     charges: list[Charge] = []

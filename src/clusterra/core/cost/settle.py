@@ -52,8 +52,8 @@ class Settled:
     job: Job
     """With what is in the books of it."""
 
-    told: Sequence[Draft]
-    ended: Sequence[Job]
+    told: Sequence[Draft] = ()
+    ended: Sequence[Job] = ()
     """The runs that are over, as they were."""
 
 
