@@ -9,7 +9,7 @@ import pytest
 
 from clusterra.adapters.tcp import is_free
 from clusterra.core.errors import Refused
-from clusterra.local.tcp import DAEMON_PORTS, PLANE, SLURMD, WORKER_PORTS, holder, settle
+from clusterra.local.tcp import APART, DAEMON_PORTS, PLANE, SLURMD, WORKER_PORTS, holder, settle
 
 pytestmark = pytest.mark.enable_socket
 
@@ -92,3 +92,13 @@ def test_workers_never_begin_where_daemons_are(claims: ExitStack) -> None:
     assert ports["slurmctld"] in DAEMON_PORTS
     assert ports[SLURMD] in WORKER_PORTS
     assert max(DAEMON_PORTS) < min(WORKER_PORTS)
+
+
+def test_workers_are_elsewhere_at_each_start(claims: ExitStack) -> None:
+    first = settle([SLURMD], {}, asked=0, claims=claims)
+    claims.close()
+
+    again = settle([SLURMD], first.numbers, asked=0, claims=claims)
+
+    assert abs(again[SLURMD] - first[SLURMD]) > APART
+    assert again.moved == ()

@@ -5,6 +5,10 @@ They are taken from below the range the kernel hands to outgoing connections
 (32768 and up). Between choosing a port and listening there a second goes by: other
 clusters of this machine are kept from choosing it by a claim, and workers, which come
 and go at any time, have a range of their own.
+
+The ports of workers are others at each start. Slurm's controller goes on telling the
+workers of the last time to end their jobs, and a new worker of the same name that listened
+at the same port would take it to be about its own.
 """
 
 import random
@@ -23,6 +27,9 @@ DEFAULT = 8420
 DAEMON_PORTS = range(20000, 26000)
 WORKER_PORTS = range(26000, 31000)
 """Where the ports of a cluster's workers begin."""
+
+APART = 1000
+"""How far the workers' ports are from those of the last time: more than there are workers."""
 
 TRIES = 200
 
@@ -47,7 +54,7 @@ def settle(
     numbers: dict[str, int] = {}
     moved: list[str] = []
     for name in names:
-        wanted = remembered.get(name)
+        wanted = remembered.get(name) if name != SLURMD else None
         if name == PLANE:
             wanted = asked or wanted or (DEFAULT if asked is None else None)
         claim = _claim(wanted) if wanted else None
@@ -59,7 +66,8 @@ def settle(
                 hint="Name another with --port N, or take a free one with --port 0.",
             )
         else:
-            port, claim = _any_of(_candidates(name, wanted))
+            candidates = _candidates(name, wanted, last=remembered.get(name, 0))
+            port, claim = _any_of(candidates)
             if wanted:
                 moved.append(f"port {wanted} of the {name} is taken{holder(wanted)}; using {port}")
         numbers[name] = port
@@ -67,10 +75,12 @@ def settle(
     return Ports(numbers=numbers, moved=tuple(moved))
 
 
-def _candidates(name: str, wanted: int | None) -> Sequence[int]:
+def _candidates(name: str, wanted: int | None, last: int) -> Sequence[int]:
     if name == PLANE and wanted:
         return range(DEFAULT, DEFAULT + 100)
-    return random.sample(WORKER_PORTS if name == SLURMD else DAEMON_PORTS, TRIES)
+    if name == SLURMD:
+        return random.sample([each for each in WORKER_PORTS if abs(each - last) > APART], TRIES)
+    return random.sample(DAEMON_PORTS, TRIES)
 
 
 def _any_of(candidates: Iterable[int]) -> tuple[int, socket.socket]:
