@@ -3,11 +3,12 @@
 
 PY := .venv/bin/python
 
-.PHONY: help setup dev up down test check fast e2e faults bench format lock docs clean
+.PHONY: help setup dev up down test check fast e2e explore faults bench format lock docs clean
 
 help:
 	@echo "make up       a real Slurm with Clusterra in front of it, on this machine"
 	@echo "make test     every test (make check: the fast ones, with format, lint, types; two and a half minutes)"
+	@echo "make explore  the property tests with two thousand examples each that nobody has tried"
 	@echo "make faults   the ledger killed six hundred times, at every moment that has a name"
 	@echo "make bench    the figures, each beside its raw part   [ONLY=name]"
 	@echo "make setup    just the Python environment, in .venv"
@@ -44,6 +45,9 @@ e2e: dev
 	@tools/e2e $(ARGS)
 
 test: check e2e
+
+explore: dev
+	@$(PY) -m pytest -q -n 2 -m hypothesis --hypothesis-profile explore $(ARGS)
 
 faults: dev
 	@CLUSTERRA_KILLS=600 $(PY) -m pytest -q tests/faults $(ARGS)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from clusterra.adapters.memory import MemoryStore
 from clusterra.adapters.sqlite.store import SqliteStore
@@ -14,6 +15,12 @@ from tests.browser import chromium as chromium
 from tests.cluster import land as land
 from tests.cluster import needs_root as needs_root
 from tests.cluster import running as running
+
+# The suite tries the same examples every time, however slow the machine is, so that it passes or
+# fails for a reason that is in the change. `make explore` looks for new ones.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=2_000, deadline=None, print_blob=True)
+settings.load_profile("suite")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
