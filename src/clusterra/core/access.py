@@ -84,6 +84,10 @@ class Deed(StrEnum):
     SEE_QUOTAS = "see what one may spend"
     SET_QUOTA = "set what people may spend"
     SET_PRICES = "say what machines cost"
+    LOOK_FOR_WEBHOOKS = "ask for one's webhooks and automations"
+    ASK_FOR_WEBHOOKS = "ask for webhooks and automations to be changed"
+    SEE_WEBHOOKS = "see one's webhooks and automations"
+    KEEP_WEBHOOKS = "have webhooks and automations"
 
 
 EVERYBODY = frozenset(Role)
@@ -129,6 +133,11 @@ TABLE: Mapping[Deed, Right] = {
     Deed.SEE_QUOTAS: Right(EVERYBODY),
     Deed.SET_QUOTA: Right(RUNNING, Scope.ADMIN),
     Deed.SET_PRICES: Right(RUNNING, Scope.ADMIN),
+    # Whose they are stands in the request or in the thing itself; there, the second two are asked.
+    Deed.LOOK_FOR_WEBHOOKS: Right(Who.SOMEBODY),
+    Deed.ASK_FOR_WEBHOOKS: Right(Who.SOMEBODY, Scope.ADMIN),
+    Deed.SEE_WEBHOOKS: Right(EVERYBODY),
+    Deed.KEEP_WEBHOOKS: Right(WORKING, Scope.ADMIN),
 }
 
 
@@ -198,6 +207,12 @@ def check_may(role: Role, deed: Deed, *, workspace: str) -> None:
         hint=f"Ask an owner of {workspace} to make you {_a(least)}.",
         code="role",
     )
+
+
+def may_keep(role: Role, owner: str, person: str) -> bool:
+    """Say whether somebody may see and change what a person made for themselves: that person, and
+    admins."""
+    return role in RUNNING or owner == person
 
 
 def check_may_change(caller: Caller, job: Job) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import Job
+from clusterra.core.webhooks.delivery import Attempt, Delivery
 
 T = TypeVar("T")
 
@@ -42,5 +43,14 @@ class Change:
     events: Sequence[Draft] = ()
     """In the order in which the ledger is to number them. One whose id it has is left out."""
 
+    deliveries: Sequence[Delivery] = ()
+    """As they are from now on, each with the version it was read at."""
+
+    attempts: Sequence[Attempt] = ()
+    unmoved: Sequence[Record[Any]] = ()
+    """Records that must be as they were read, and stay so: the lease of whoever acts."""
+
     def __bool__(self) -> bool:
-        return bool(self.puts or self.drops or self.jobs or self.events)
+        return bool(
+            self.puts or self.drops or self.jobs or self.events or self.deliveries or self.attempts
+        )

@@ -40,6 +40,39 @@ from clusterra.core.words import span
         ("node.registered", {"cpus": 8, "memory_mib": 512}, "", "joined with 8 CPUs, 512 MiB"),
         ("cluster.recovered", {"unseen_seconds": 3700}, "", "is seen again after 1h 01m"),
         ("admin.token.revoked", {"id": "t1"}, "root", "root revoked the token t1"),
+        (
+            "webhook.failing",
+            {"name": "ops", "failures": 12, "percent": 50, "why": "it answered 500"},
+            "",
+            ("the webhook ops was not reached 12 times in a row, and is 50 % on the way to being "
+            "disabled: it answered 500"),
+        ),
+        (
+            "webhook.delivery.dead",
+            {"name": "ops", "event_type": "job.failed", "attempts": 11, "why": "it answered 500"},
+            "",
+            "the webhook ops was not told of job.failed after 11 attempts: it answered 500",
+        ),
+        (
+            "automation.fired",
+            {
+                "name": "more-memory",
+                "action": "retry",
+                "cause_type": "job.out_of_memory",
+                "job_id": 41,
+                "made_job_id": 44,
+                "changed": ["memory: 8 GiB → 12 GiB"],
+            },
+            "",
+            ("the automation more-memory submitted job 41 again as job 44 after job.out_of_memory: "
+            "memory: 8 GiB → 12 GiB"),
+        ),
+        (
+            "automation.stopped",
+            {"name": "more-memory", "cause_type": "job.failed", "job_id": 41, "why": "3 of 3 used"},
+            "",
+            "the automation more-memory leaves job.failed of job 41 alone: 3 of 3 used",
+        ),
         ("collector.gap", {"lost": 1200, "why": "disk"}, "", "1,200 messages of hooks could not be kept: disk"),
     ],
 )  # fmt: skip

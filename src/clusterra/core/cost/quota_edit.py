@@ -13,6 +13,7 @@ from clusterra.core.cost.periods import zone
 from clusterra.core.cost.quota import WORKSPACE, Mode, Quota, Quotas, Raise
 from clusterra.core.errors import Invalid, Refused
 from clusterra.core.money import MICROS, dollars
+from clusterra.core.named import one_of
 from clusterra.core.quote import shown
 from clusterra.core.words import span
 
@@ -170,12 +171,7 @@ def _quota(before: Quota, edit: QuotaEdit) -> Quota:
 
 
 def _mode(text: str) -> Mode:
-    try:
-        return Mode(text.lower().replace("-", "_"))
-    except ValueError:
-        raise Invalid(
-            f"There is no mode {shown(text)}.", hint=f"Say one of: {', '.join(Mode)}.", at="mode"
-        ) from None
+    return one_of(Mode, text.replace("-", "_"), what="mode", at="mode")
 
 
 def _check_amount(name: str, amount: int | None) -> None:

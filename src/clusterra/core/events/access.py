@@ -1,7 +1,7 @@
 """Who may read which event.
 
-What somebody may see in the lists of jobs, nodes and clusters, they may see happen. What
-is about people and about administration is for those who run the workspace and for
+What somebody may see in the lists of jobs, nodes and clusters, they may see happen, and what
+automations did about it. What is about people and about administration is for those who run the workspace and for
 whoever it is about.
 """
 
@@ -16,6 +16,8 @@ def may_read(caller: Caller, event: Event) -> bool:
     if caller.admin or event.type.startswith(_EVERYBODYS):
         return True
     if event.type.startswith("job.") and sees_whole(caller, event.owner):
+        return True
+    if event.type.startswith("automation.") and event.owner and sees_whole(caller, event.owner):
         return True
     return caller.actor in (event.actor, _person(event.subject))
 

@@ -691,6 +691,30 @@ class AdminWebhookDeleted(AdminFact):
     """A webhook was taken away."""
 
 
+@event("admin.webhook.secret_rotated")
+class AdminWebhookSecretRotated(AdminFact):
+    """A webhook was given a new secret; the old one is signed with too, for a while."""
+
+    old_until: datetime | None = None
+
+
+@event("admin.automation.created")
+class AdminAutomationCreated(AdminFact):
+    """An automation was made."""
+
+
+@event("admin.automation.changed")
+class AdminAutomationChanged(AdminFact):
+    """An automation was changed, turned on or off."""
+
+    changed: tuple[str, ...] = ()
+
+
+@event("admin.automation.deleted")
+class AdminAutomationDeleted(AdminFact):
+    """An automation was taken away."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminQuotaFact(AdminFact):
     workspace: str = ""
@@ -730,6 +754,99 @@ class AdminPricesChanged(AdminFact):
 @event("admin.template.changed")
 class AdminTemplateChanged(AdminFact):
     """A job template was added, changed or taken away."""
+
+
+# --- webhooks and automations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookFact(Fact):
+    id: str
+    """Which webhook: `whk_…`."""
+
+    name: str = ""
+    why: str = ""
+
+
+@event("webhook.failing")
+class WebhookFailing(WebhookFact):
+    """A webhook has not been reached for a while; told again as it comes nearer to being disabled."""
+
+    failures: int = 0
+    """In a row."""
+
+    percent: int = 0
+    """How far it is on the way to being disabled."""
+
+
+@event("webhook.recovered")
+class WebhookRecovered(WebhookFact):
+    """A webhook that failed was reached again."""
+
+    failures: int = 0
+
+
+@event("webhook.disabled")
+class WebhookDisabled(WebhookFact):
+    """A webhook said that it is gone, or failed for days. What happens meanwhile is kept."""
+
+
+@event("webhook.delivery.dead")
+class WebhookDeliveryDead(WebhookFact):
+    """An event could not be told, and is tried no more. It can be replayed."""
+
+    event_id: str = ""
+    event_type: str = ""
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomationFact(Fact):
+    id: str
+    """Which automation: `aut_…`; empty for what was said with a submission (`then`)."""
+
+    name: str = ""
+    firing: str = ""
+    cause: str = ""
+    """Id of the event that it answers."""
+
+    cause_type: str = ""
+    action: str = ""
+    """`notify`, `submit`, `call`, `requeue` or `retry`."""
+
+    job_id: int | None = None
+    """The job that the cause is about."""
+
+    run_id: str = ""
+    user: str = ""
+    """Whose job that is. They may read it."""
+
+
+@event("automation.fired")
+class AutomationFired(AutomationFact):
+    """An automation did what it is there for."""
+
+    made_job_id: int | None = None
+    """The job that it submitted."""
+
+    made_run_id: str = ""
+    changed: tuple[str, ...] = ()
+    """What is different from the job that it answers, each as `memory: 1 GiB → 1.5 GiB`."""
+
+
+@event("automation.refused")
+class AutomationRefused(AutomationFact):
+    """An automation should have acted and could not."""
+
+    code: str = ""
+    why: str = ""
+
+
+@event("automation.stopped")
+class AutomationStopped(AutomationFact):
+    """An automation did not act, because it has done so often enough, or would answer itself."""
+
+    why: str = ""
 
 
 # --- the collector

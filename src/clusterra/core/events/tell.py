@@ -38,7 +38,8 @@ def _memory(mib: int) -> str:
     return f"{mib / 1024:.3g} GiB" if mib >= 1024 else f"{mib} MiB"
 
 
-def _asked(data: Data) -> str:
+def asked(data: Data) -> str:
+    """Return what a job asks for, or a node has: `2 nodes, 8 CPUs, 4 GiB`."""
     nodes, minutes = data.get("nodes_wanted") or 0, data.get("time_limit_minutes")
     parts = (
         count(nodes, "node") if nodes > 1 else "",
@@ -60,7 +61,7 @@ def _with(words: str, more: str, between: str = ": ") -> str:
 def _submitted(data: Data, by: str, _: Explain) -> str:
     who, name = by or data.get("user"), data.get("name") or "a job"
     words = f"{who} submitted {name}" if who else f"{name} was submitted"
-    return _with(words, _asked(data))
+    return _with(words, asked(data))
 
 
 def _pending(data: Data, _: str, explain: Explain) -> str:
@@ -83,13 +84,17 @@ def _ran(data: Data, words: str) -> str:
     return f"{words} before it started" if ran is None else f"{words} after {span(ran)}"
 
 
-def _failed(data: Data, _: str, explain: Explain) -> str:
+def ending(data: Data) -> str:
+    """Return what a job ended with: `exit code 3`, `signal 9 (KILL)`; nothing if that says nothing."""
     signal, code = data.get("signal"), data.get("exit_code")
     if signal:
-        name = f" ({_SIGNALS[signal]})" if signal in _SIGNALS else ""
-        return _ran(data, f"failed with signal {signal}{name}")
-    if code:
-        return _ran(data, f"failed with exit code {code}")
+        return f"signal {signal}" + (f" ({_SIGNALS[signal]})" if signal in _SIGNALS else "")
+    return f"exit code {code}" if code else ""
+
+
+def _failed(data: Data, _: str, explain: Explain) -> str:
+    if how := ending(data):
+        return _ran(data, f"failed with {how}")
     return _with(_ran(data, "failed"), explain(data.get("reason") or ""))
 
 
@@ -175,7 +180,7 @@ def _state(words: str) -> Callable[[Data, str], str]:
 
 
 def _registered(data: Data, _: str) -> str:
-    return _with("joined", _asked(data), " with ")
+    return _with("joined", asked(data), " with ")
 
 
 def _quota(words: str) -> Callable[[Data, str], str]:
@@ -236,6 +241,65 @@ def _part(data: Data) -> str:
 def _clock(moment: str | None) -> str:
     """Return the time of day in a moment as events write it."""
     return f"{moment[11:16]} UTC" if moment else "it comes"
+
+
+# --- webhooks and automations
+
+
+def _webhook(data: Data) -> str:
+    return f"the webhook {data.get('name') or data.get('id')}"
+
+
+def _failing(data: Data, _: str) -> str:
+    words = f"{_webhook(data)} was not reached {count(data.get('failures') or 0, 'time')} in a row"
+    if data.get("percent"):
+        words += f", and is {data['percent']} % on the way to being disabled"
+    return _with(words, data.get("why") or "")
+
+
+def _untold(data: Data, _: str) -> str:
+    attempts = count(data.get("attempts") or 0, "attempt")
+    words = f"{_webhook(data)} was not told of {data.get('event_type')} after {attempts}"
+    return _with(words, data.get("why") or "")
+
+
+def _automation(data: Data) -> str:
+    name = data.get("name") or data.get("id")
+    return f"the automation {name}" if name else "what was said with the submission"
+
+
+def _the_job(data: Data) -> str:
+    return f"job {data['job_id']}" if data.get("job_id") else "it"
+
+
+def _fired(data: Data, _: str) -> str:
+    job, made = _the_job(data), data.get("made_job_id")
+    new = f"job {made}" if made else "a job"
+    did = {
+        "notify": "sent word",
+        "submit": f"submitted {new}",
+        "call": "called an address",
+        "requeue": f"put {job} back into the queue",
+        "retry": f"submitted {job} again" + (f" as job {made}" if made else ""),
+    }.get(data.get("action") or "", "did what it is there for")
+    words = _with(f"{_automation(data)} {did}", data.get("cause_type") or "", " after ")
+    return _with(words, ", ".join(data.get("changed") or ()))
+
+
+def _refused(data: Data, _: str) -> str:
+    action = data.get("action") or "act"
+    of = f" of {_the_job(data)}" if data.get("job_id") else ""
+    return _with(
+        f"{_automation(data)} could not {action}, for {data.get('cause_type')}{of}",
+        data.get("why") or "",
+    )
+
+
+def _stopped(data: Data, _: str) -> str:
+    of = f" of {_the_job(data)}" if data.get("job_id") else ""
+    return _with(
+        f"{_automation(data)} leaves {data.get('cause_type')}{of} alone", data.get("why") or ""
+    )
 
 
 _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
@@ -318,6 +382,25 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.webhook.created": _admin("webhook", "made"),
     "admin.webhook.changed": _admin("webhook", "changed"),
     "admin.webhook.deleted": _admin("webhook", "took away"),
+    "admin.webhook.secret_rotated": lambda data, by: (
+        f"{by or 'the server'} gave {_webhook(data)} a new secret"
+    ),
+    "admin.automation.created": _admin("automation", "made"),
+    "admin.automation.changed": lambda data, by: _with(
+        f"{by or 'the server'} changed {_automation(data)}", ", ".join(data.get("changed") or ())
+    ),
+    "admin.automation.deleted": _admin("automation", "took away"),
+    "webhook.failing": _failing,
+    "webhook.recovered": lambda data, _: (
+        f"{_webhook(data)} was reached again after {count(data.get('failures') or 0, 'failure')}"
+    ),
+    "webhook.disabled": lambda data, _: _with(
+        f"{_webhook(data)} was disabled", data.get("why") or ""
+    ),
+    "webhook.delivery.dead": _untold,
+    "automation.fired": _fired,
+    "automation.refused": _refused,
+    "automation.stopped": _stopped,
     "admin.quota.changed": lambda data, by: _with(
         f"{by or 'the server'} changed the quota of {_whose(data)}",
         ", ".join(data.get("changed") or ()),

@@ -48,6 +48,8 @@ class JobWish:
     requeue: bool | None = None
     exclusive: bool | None = None
     comment: str | None = None
+    then: list[dict[str, Any]] | None = None
+    """What is to follow it: read by `core/automation/then.py`."""
 
 
 _KINDS: dict[Any, str] = {
@@ -55,6 +57,7 @@ _KINDS: dict[Any, str] = {
     int: "a whole number",
     bool: "true or false",
     dict: "an object",
+    list: "a list",
 }
 
 

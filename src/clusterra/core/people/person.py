@@ -83,5 +83,10 @@ def ledger_of(workspace: str) -> str:
     return f"workspaces/{workspace}"
 
 
+def workspace_of(ledger: str) -> str:
+    """Return whose ledger it is, of one that is no cluster's."""
+    return ledger.removeprefix(ledger_of(""))
+
+
 def membership_id(workspace: str, person: str) -> str:
     return f"{workspace}/{person}"

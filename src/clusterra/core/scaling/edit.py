@@ -7,11 +7,10 @@ numbers, if what would come of it makes no sense; the planner can then trust any
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from enum import StrEnum
-from typing import TypeVar
 
 from clusterra.core.errors import Invalid
 from clusterra.core.money import MICROS, dollars
+from clusterra.core.named import one_of
 from clusterra.core.quote import shown
 from clusterra.core.scaling.policy import Policy, Rule
 from clusterra.core.scaling.shapes import Purchase, Shape
@@ -22,8 +21,6 @@ LONGEST_IDLE = 7 * 24 * 3600
 """Beyond these it is a slip of the hand: a fleet of that size is not one cluster's."""
 
 ARCHITECTURES = ("amd64", "arm64")
-
-E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +49,11 @@ def edited(before: Policy, edit: PolicyEdit, shapes: Mapping[str, Shape]) -> Pol
         )
     after = before
     if edit.rule is not None:
-        after = replace(after, rule=_one_of(Rule, edit.rule, "rule"))
+        after = replace(after, rule=one_of(Rule, edit.rule, what="rule", at="rule"))
     if edit.purchase is not None:
-        after = replace(after, purchase=_one_of(Purchase, edit.purchase, "purchase"))
+        after = replace(
+            after, purchase=one_of(Purchase, edit.purchase, what="purchase", at="purchase")
+        )
     if edit.max_workers is not None:
         _check_number("max_workers", edit.max_workers, MOST_WORKERS, "workers")
         after = replace(after, max_workers=edit.max_workers)
@@ -92,15 +91,6 @@ def told(policy: Policy, name: str) -> str:
             kept = sorted(policy.minimum.items())
             return ", ".join(f"{number} {shape}" for shape, number in kept) or "none"
     return str(getattr(policy, name))
-
-
-def _one_of(kind: type[E], text: str, at: str) -> E:
-    try:
-        return kind(text.lower())
-    except ValueError:
-        raise Invalid(
-            f"There is no {at} {shown(text)}.", hint=f"Say one of: {', '.join(kind)}.", at=at
-        ) from None
 
 
 def _check_number(name: str, number: int, most: int, unit: str) -> None:
