@@ -21,6 +21,10 @@ from clusterra.core.jobs.request import Accepted, JobEdit, JobRequest
 from clusterra.core.limits import Licence, Limits, PartitionRules, Reservation
 from clusterra.core.scaling.edge import EdgeWorker, Failed
 from clusterra.core.scaling.shapes import Price
+from clusterra.core.webhooks.delivery import Attempt, Delivery, DeliveryQuery, DeliveryState
+from clusterra.core.webhooks.endpoint import Reach
+from clusterra.core.webhooks.exchange import Answer, Outgoing
+from clusterra.core.webhooks.mail import Mail
 
 T = TypeVar("T")
 
@@ -45,7 +49,7 @@ class Store(Protocol):
     async def commit(self, cluster: str, change: Change) -> int:
         """Apply all of `change` and return the cluster's latest sequence number.
 
-        Raises Conflict, and applies nothing, if any record has moved on from
+        Raises Conflict, and applies nothing, if any record or delivery has moved on from
         the version it was read at. Sequence numbers have no gaps, and an event
         whose id the ledger has is not written again. What an event adds to the
         books is added with it: once, and not for an event that is left out. When
@@ -55,6 +59,10 @@ class Store(Protocol):
 
     async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
         """Return the events that match, oldest first; at most `query.limit`."""
+        ...
+
+    async def events_at(self, cluster: str, seqs: Collection[int]) -> Mapping[int, Event]:
+        """Return those of these events that can still be read, by their numbers."""
         ...
 
     async def head(self, cluster: str) -> Head:
@@ -126,6 +134,34 @@ class Store(Protocol):
         """
         ...
 
+    async def delivery(self, endpoint: str, event_id: str) -> Delivery | None: ...
+
+    async def deliveries(self, query: DeliveryQuery) -> Sequence[Delivery]:
+        """Return the deliveries that match, in the order asked for; at most `query.limit`."""
+        ...
+
+    async def attempts(self, endpoint: str, event_id: str) -> Sequence[Attempt]:
+        """Return every try of a delivery, oldest first."""
+        ...
+
+    async def lanes(self) -> Mapping[str, datetime]:
+        """Return every endpoint that something is due for, now or later, and when first."""
+        ...
+
+    async def delivery_tally(
+        self, endpoint: str, since: datetime | None = None
+    ) -> Mapping[DeliveryState, int]:
+        """Count an endpoint's deliveries by every state; of events that happened since then."""
+        ...
+
+    async def forget_deliveries(self, endpoint: str, *, ended_before: datetime | None) -> int:
+        """Let go of what has ended before that, with its attempts, and say how many.
+
+        What is kept counts from when it was made. None lets go of all, whatever its state;
+        with a time, an empty `endpoint` is every endpoint.
+        """
+        ...
+
 
 class Slurm(Protocol):
     """One cluster's scheduler, as seen by the service and as told by a person.
@@ -158,6 +194,14 @@ class Slurm(Protocol):
 
         By restart count. Each has its own start, end, nodes and resources. `state` says that it
         waits, as the job did then. Empty where accounting knows of none.
+        """
+        ...
+
+    async def peak_memory_mib(self, id: int) -> int | None:
+        """Return the most memory that a step of this job was seen to use, over all its nodes.
+
+        Looked at every few seconds, so what came and went between is missed. None where
+        accounting knows nothing of it.
         """
         ...
 
@@ -477,4 +521,46 @@ class JwtKeys(Protocol):
 
     def forget(self, cluster: str) -> None:
         """Let go of it; there being none is fine."""
+        ...
+
+
+class Sender(Protocol):
+    """HTTP to addresses that others have chosen."""
+
+    async def check(self, url: str, reach: Reach) -> None:
+        """Raise Invalid, with the verdict that a delivery would meet, if it may not be dialled."""
+        ...
+
+    async def send(self, outgoing: Outgoing) -> Answer:
+        """POST once and say what came of it, within the time that the settings allow.
+
+        No redirect is followed, no address dialled that `reach` does not allow, and no more
+        read than is kept. Whatever the far side does is an answer and raises nothing.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Mailer(Protocol):
+    """Sends e-mail."""
+
+    async def mail(self, mail: Mail) -> Answer:
+        """Hand it over once and say what came of it; raises nothing."""
+        ...
+
+
+class Vault(Protocol):
+    """Keeps what must be used and never shown: secrets that the store holds locked."""
+
+    def lock(self, text: str) -> str:
+        """Return it so that only this vault can read it."""
+        ...
+
+    def unlock(self, locked: str) -> str:
+        """Return what was locked. Raises Refused if it was not by this vault."""
+        ...
+
+    def signer(self, locked: str) -> Signer:
+        """Return who signs with the Ed25519 seed (in hexadecimal) that was locked."""
         ...

@@ -1,19 +1,25 @@
 """What only the SQLite store promises: it survives, and it says when it cannot."""
 
 import asyncio
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clusterra.adapters.sqlite import deliveries
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import Refused
 from clusterra.core.events.event import EventQuery
-from tests.builders import a_job
+from clusterra.core.webhooks.delivery import DeliveryOrder, DeliveryQuery, DeliveryState
+from tests.builders import NOON, a_job
+from tests.deliveries import a_delivery
 from tests.ledger import a_draft
 
 WRITER = """
@@ -121,7 +127,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     db.close()
 
-    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 4"):
+    with pytest.raises(Refused, match="has schema 99; this version of Clusterra knows 5"):
         SqliteStore(path)
 
 
@@ -199,6 +205,108 @@ def test_nothing_is_added_to_a_ledger_whose_end_was_changed(
         assert refused.value.code == "ledger-broken"
         await store.commit("lab", Change(jobs=[a_job()]))
         assert await store.commit("other", Change(events=[a_draft(9)])) == 1
+        store.close()
+
+    asyncio.run(story())
+
+
+def test_a_database_from_before_webhooks_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "clusterra.db"
+
+    async def story() -> None:
+        older = SqliteStore(path)
+        await older.commit("lab", Change(events=[a_draft()], jobs=[a_job()]))
+        head = await older.head("lab")
+        older.close()
+        with sqlite3.connect(path) as db:
+            db.executescript("drop table delivery; drop table attempt; pragma user_version = 4")
+        db.close()
+
+        store = SqliteStore(path)
+        assert await store.lanes() == {}
+        await store.commit("lab", Change(deliveries=[a_delivery(due=NOON)]))
+        assert await store.lanes() == {"whk_ours": NOON}
+        assert await store.head("lab") == head
+        assert await store.job("lab", 1) == a_job()
+        store.close()
+
+    asyncio.run(story())
+
+
+def _plan(db: sqlite3.Connection, statement: str, binds: Any) -> list[str]:
+    """Return how SQLite goes about it, as far as it touches a table of deliveries."""
+    rows = db.execute(f"explain query plan {statement}", binds).fetchall()
+    steps = [row[3] for row in rows if re.search(r"\b(delivery|attempt)\b", row[3])]
+    assert steps
+    return steps
+
+
+@pytest.mark.parametrize("order", DeliveryOrder)
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        {},
+        {"due_by": NOON},
+        {"tried": False, "due_by": NOON},
+        {"tried": True},
+        {"states": (DeliveryState.PENDING, DeliveryState.RETRY), "after": (1, "lab", 1)},
+        {"states": (DeliveryState.DEAD,), "types": ("job.*",), "since": NOON, "until": NOON},
+    ],
+)
+def test_deliveries_are_found_by_index_however_many_have_ended(
+    tmp_path: Path, order: DeliveryOrder, narrowed: dict[str, Any]
+) -> None:
+    SqliteStore(tmp_path / "clusterra.db").close()
+    query = DeliveryQuery(endpoint="whk_ours", order=order, **narrowed)
+    with closing(sqlite3.connect(tmp_path / "clusterra.db")) as db:
+        steps = _plan(db, *deliveries.found(query))
+
+    index = "delivery_due" if order is DeliveryOrder.DUE else "delivery_place"
+    part = "<expr>=?" if order is DeliveryOrder.DUE else "state=?"
+    for step in steps:
+        assert step.startswith(f"SEARCH delivery USING INDEX {index} (endpoint=? AND {part}"), step
+
+
+def test_lanes_tallies_and_tries_are_read_from_indexes_alone(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "clusterra.db").close()
+    with closing(sqlite3.connect(tmp_path / "clusterra.db")) as db:
+        lanes = _plan(db, deliveries.LANES, ())
+        tally = _plan(db, *deliveries.tallied("whk_ours", NOON))
+        tries = _plan(db, deliveries.ATTEMPTS, ("whk_ours", "event-1"))
+
+    assert all("SEARCH" in step and "delivery_due" in step for step in lanes)
+    assert tally == ["SEARCH delivery USING COVERING INDEX delivery_place (endpoint=?)"]
+    assert all("SEARCH" in step for step in tries)
+
+
+def test_what_is_to_be_forgotten_is_found_by_index(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "clusterra.db").close()
+    asked: list[str] = []
+    with closing(sqlite3.connect(tmp_path / "clusterra.db")) as db:
+        db.set_trace_callback(asked.append)
+        deliveries.forget(db, "", NOON)
+        deliveries.forget(db, "whk_ours", None)
+        db.set_trace_callback(None)
+        selects = [statement for statement in asked if statement.startswith("select")]
+        steps = [step for statement in selects for step in _plan(db, statement, ())]
+
+    assert len(selects) == len(steps) == 2
+    assert "delivery_over (over<?)" in steps[0]
+    assert all(step.startswith("SEARCH delivery") for step in steps)
+
+
+def test_others_are_served_while_much_is_forgotten(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = SqliteStore(tmp_path / "clusterra.db")
+        rows = [a_delivery(n) for n in range(3 * deliveries.BATCH)]
+        await store.commit("lab", Change(deliveries=rows))
+
+        forgetting = asyncio.create_task(store.forget_deliveries("whk_ours", ended_before=None))
+        # Their first batch is queued before this, and their last one cannot be.
+        await asyncio.sleep(0)
+        await store.commit("lab", Change(jobs=[a_job()]))
+        assert not forgetting.done()
+        assert await forgetting == len(rows)
         store.close()
 
     asyncio.run(story())

@@ -475,6 +475,27 @@ def test_enrolling_twice_is_enrolling_once(world: World) -> None:
     run(world, story)
 
 
+def test_the_memory_a_job_used_is_known_where_it_was_looked_at(world: World) -> None:
+    async def story() -> None:
+        used_60 = '#!/bin/bash\nhold=$(head -c 60000000 /dev/zero | tr "\\0" a); sleep 5\n'
+        job = await world.submit(used_60)
+        if world.memory:
+            world.memory.peaks[job.id] = 62
+        await world.ended(job)
+
+        found = None
+        for _ in range(200):  # accounting is a moment behind
+            if found := await world.slurm.peak_memory_mib(job.id):
+                break
+            await asyncio.sleep(0.05)
+
+        assert found is not None
+        assert 57 <= found <= 100
+        assert await world.slurm.peak_memory_mib(UNKNOWN) is None
+
+    run(world, story)
+
+
 def test_a_slurm_that_cannot_be_reached_says_so_and_never_answers_with_nothing(
     world: World,
 ) -> None:
@@ -488,6 +509,7 @@ def test_a_slurm_that_cannot_be_reached_says_so_and_never_answers_with_nothing(
             lambda: slurm.job(1),
             lambda: slurm.accounted([1]),
             lambda: slurm.earlier_runs(1),
+            lambda: slurm.peak_memory_mib(1),
             lambda: anext(slurm.history(since, since)),
             slurm.nodes,
             slurm.partitions,

@@ -81,6 +81,12 @@ def spell(draft: Draft, *, cluster: str, seq: int, recorded_at: datetime) -> byt
     )
 
 
+def spelled(draft: Draft, *, cluster: str, at: datetime) -> Event:
+    """Return an event as it would stand in a ledger, and does not: it has no number."""
+    body = spell(draft, cluster=cluster, seq=0, recorded_at=at)
+    return read(body, cluster=cluster, seq=0, chain=b"")
+
+
 def read(body: bytes, *, cluster: str, seq: int, chain: bytes) -> Event:
     outside = _decode(body)
     return Event(
@@ -99,4 +105,4 @@ def read(body: bytes, *, cluster: str, seq: int, chain: bytes) -> Event:
 
 def owner_of(type: str, body: bytes) -> str:
     """Return whose job an event is about."""
-    return _decode_job(body).data.user if type.startswith("job.") else ""
+    return _decode_job(body).data.user if type.startswith(("job.", "automation.")) else ""

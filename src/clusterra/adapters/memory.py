@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.envelope import owner_of, spell
 from clusterra.adapters.memory_books import MemoryBooks
+from clusterra.adapters.memory_deliveries import MemoryDeliveries
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.cost.books import PaidRun, RunQuery, Spending, Spent
 from clusterra.core.errors import ClusterraError, Conflict
@@ -19,6 +20,7 @@ from clusterra.core.events.event import Draft, Event, EventQuery
 from clusterra.core.events.filter import matches as is_meant
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import After, Page, Query, matches, sort_value
+from clusterra.core.webhooks.delivery import Attempt, Delivery, DeliveryQuery, DeliveryState
 from clusterra.ports import Clock
 
 T = TypeVar("T")
@@ -81,6 +83,7 @@ class MemoryStore:
         self._jobs: defaultdict[str, dict[tuple[int, int], Job]] = defaultdict(dict)
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
         self._books = MemoryBooks()
+        self._deliveries = MemoryDeliveries()
         self._watchers: list[Callable[[str, int], None]] = []
         self._held: dict[str, ClusterraError] = {}
 
@@ -88,18 +91,20 @@ class MemoryStore:
         return self._records.get((kind.name, id)) or Record(kind=kind, id=id, value=default)
 
     async def list(self, kind: Kind[T], prefix: str = "") -> Sequence[Record[T]]:
-        return [
+        found = [
             record
-            for (name, id), record in sorted(self._records.items(), key=lambda item: item[0])
+            for (name, id), record in self._records.items()
             if name == kind.name and id.startswith(prefix)
         ]
+        return sorted(found, key=lambda record: record.id)
 
     async def commit(self, cluster: str, change: Change) -> int:
         if change.events and (why := self._held.get(cluster)):
             raise why
-        for each in (*change.puts, *change.drops):
+        for each in (*change.unmoved, *change.puts, *change.drops):
             if each.version != (await self.get(each.kind, each.id, None)).version:
                 raise Conflict(f"{each.kind.name} {each.id} was changed by somebody else.")
+        self._deliveries.check(change.deliveries, change.attempts)
         ledger = self._ledgers[cluster]
         taken = ledger.append(cluster, change.events, self._clock.now())
         self._books.add(cluster, [entry for draft in taken for entry in draft.entries])
@@ -109,6 +114,7 @@ class MemoryStore:
             self._records.pop((drop.kind.name, drop.id), None)
         for job in change.jobs:
             self._jobs[cluster][job.key] = job
+        self._deliveries.put(change.deliveries, change.attempts)
         if taken:
             loop = asyncio.get_running_loop()
             for told in self._watchers:
@@ -118,6 +124,12 @@ class MemoryStore:
     async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
         meant = (event for event in self._ledgers[cluster].events if is_meant(event, query))
         return list(islice(meant, query.limit))
+
+    async def events_at(self, cluster: str, seqs: Collection[int]) -> Mapping[int, Event]:
+        ledger = self._ledgers[cluster]
+        first = ledger.cut.size + 1
+        there = range(first, first + len(ledger.events))
+        return {seq: ledger.events[seq - first] for seq in seqs if seq in there}
 
     async def head(self, cluster: str) -> Head:
         return self._ledgers[cluster].head
@@ -187,3 +199,23 @@ class MemoryStore:
 
     async def paid_runs(self, query: RunQuery) -> Sequence[PaidRun]:
         return self._books.paid_runs(query)
+
+    async def delivery(self, endpoint: str, event_id: str) -> Delivery | None:
+        return self._deliveries.one(endpoint, event_id)
+
+    async def deliveries(self, query: DeliveryQuery) -> Sequence[Delivery]:
+        return self._deliveries.found(query)
+
+    async def attempts(self, endpoint: str, event_id: str) -> Sequence[Attempt]:
+        return self._deliveries.attempts(endpoint, event_id)
+
+    async def lanes(self) -> Mapping[str, datetime]:
+        return self._deliveries.lanes()
+
+    async def delivery_tally(
+        self, endpoint: str, since: datetime | None = None
+    ) -> Mapping[DeliveryState, int]:
+        return self._deliveries.tally(endpoint, since)
+
+    async def forget_deliveries(self, endpoint: str, *, ended_before: datetime | None) -> int:
+        return self._deliveries.forget(endpoint, ended_before)

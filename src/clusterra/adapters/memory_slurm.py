@@ -60,6 +60,8 @@ class MemorySlurm:
         self.breaks_after: int | None = None
         """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
+        self.peaks: dict[int, int] = {}
+        """The most memory that each job was seen to use, in MiB."""
         self.stamps: dict[int, str] = {}
         """What was last written about each job."""
         self.stamps_ended = True
@@ -135,6 +137,10 @@ class MemorySlurm:
     async def earlier_runs(self, id: int) -> Sequence[Job]:
         self._ask("earlier_runs")
         return list(self._earlier.get(id, ()))
+
+    async def peak_memory_mib(self, id: int) -> int | None:
+        self._ask("peak_memory_mib")
+        return self.peaks.get(id)
 
     async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
         self._ask("history")

@@ -24,7 +24,7 @@ class AbsentSlurm:
 
     all_jobs = history = _refuse
     about = states = job = accounted = earlier_runs = nodes = partitions = _refuse_soon
-    partition_rules = reservations = licences = limits = _refuse_soon
+    peak_memory_mib = partition_rules = reservations = licences = limits = _refuse_soon
     submit = cancel = edit = requeue = stamp = enroll = _refuse_soon
     drain = resume = mark_down = delete_nodes = _refuse_soon
 

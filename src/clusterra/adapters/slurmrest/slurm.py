@@ -58,6 +58,7 @@ from clusterra.adapters.slurmrest.limits import (
     RulesInfo,
     partition_rules,
 )
+from clusterra.adapters.slurmrest.peak import SteppedJob, peak_memory_mib
 from clusterra.adapters.slurmrest.reservations import (
     LicenceInfo,
     LicencesReply,
@@ -200,6 +201,14 @@ class SlurmRest:
         async with aclosing(rows) as found:
             # That of an array is also the id of one of its tasks, and asks for all of them.
             return earlier_runs([row async for some in found for row in some if row.job_id == id])
+
+    async def peak_memory_mib(self, id: int) -> int | None:
+        query = [("step", str(id))]
+        rows = self._slurm.each("/slurmdb/{v}/jobs/", "jobs", _stepped, query=query)
+        async with aclosing(rows) as found:
+            return peak_memory_mib(
+                [row async for some in found for row in some if row.job_id == id]
+            )
 
     async def history(self, since: datetime, until: datetime) -> AsyncIterator[Job]:
         period = [
@@ -401,6 +410,10 @@ def _jobs(data: Piece) -> list[Job]:
 
 def _associations(data: Piece) -> list[Association]:
     return read_list(data, Association)
+
+
+def _stepped(data: Piece) -> list[SteppedJob]:
+    return read_list(data, SteppedJob)
 
 
 def _rows(data: Piece) -> list[PastJob]:

@@ -22,6 +22,11 @@ from clusterra.core.events.event import Draft, Event, EventQuery
 
 HEAD = "select size, chain, peaks from ledger where cluster = ?"
 CUT = "select sealed, sealed_chain, sealed_peaks from ledger where cluster = ?"
+_COLUMNS = "seq, id, type, subject, actor, at, body, chain"
+AT = (
+    f"select {_COLUMNS} from event"  # noqa: S608
+    " where cluster = ? and seq in (select value from json_each(?))"
+)
 _CHAIN = "select chain from event where cluster = ? and seq = ?"
 _LAST = "select seq, chain from event where cluster = ? order by seq desc limit 1"
 _SEAL = "update ledger set sealed = ?, sealed_chain = ?, sealed_peaks = ? where cluster = ?"
@@ -33,7 +38,6 @@ _HAS = "select id from event_id where cluster = ? and id in (select value from j
 _PUT_EVENT = "insert into event values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PUT_ID = "insert into event_id values (?, ?)"
 _IN_TIME = "from event indexed by event_at where cluster = :cluster"
-_COLUMNS = "seq, id, type, subject, actor, at, body, chain"
 
 
 class Appending:

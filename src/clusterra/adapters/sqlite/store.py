@@ -5,14 +5,17 @@ import sqlite3
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from clusterra.adapters.clock import SystemClock
-from clusterra.adapters.sqlite import books, counts, find, ledger
+from clusterra.adapters.sqlite import books, counts, deliveries, find, ledger
 from clusterra.adapters.sqlite.connect import connect
+from clusterra.adapters.sqlite.moments import moment_of
 from clusterra.adapters.sqlite.writer import Told, Writer
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.cost.books import PaidRun, RunQuery, Spending, Spent
@@ -21,6 +24,7 @@ from clusterra.core.events.chain import Head
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.query import Page, Query, sort_value
+from clusterra.core.webhooks.delivery import Attempt, Delivery, DeliveryQuery, DeliveryState
 from clusterra.ports import Clock
 
 T = TypeVar("T")
@@ -73,6 +77,10 @@ class SqliteStore:
     async def events(self, cluster: str, query: EventQuery) -> Sequence[Event]:
         statement, binds = ledger.found(cluster, query)
         return [ledger.as_event(cluster, row) for row in await self._all(statement, binds)]
+
+    async def events_at(self, cluster: str, seqs: Collection[int]) -> Mapping[int, Event]:
+        rows = await self._all(ledger.AT, (cluster, _encode([*seqs]).decode()))
+        return {row[0]: ledger.as_event(cluster, row) for row in rows}
 
     async def head(self, cluster: str) -> Head:
         return ledger.as_head(await self._one(ledger.HEAD, (cluster,)))
@@ -153,6 +161,36 @@ class SqliteStore:
             rows += await self._all(*books.dearest(cluster, query))
         runs = sorted(map(books.as_run, rows), key=lambda paid: paid.rank, reverse=True)
         return runs[: query.limit]
+
+    async def delivery(self, endpoint: str, event_id: str) -> Delivery | None:
+        row = await self._one(deliveries.ONE, (endpoint, event_id))
+        return None if row is None else deliveries.as_delivery(row)
+
+    async def deliveries(self, query: DeliveryQuery) -> Sequence[Delivery]:
+        return [*map(deliveries.as_delivery, await self._all(*deliveries.found(query)))]
+
+    async def attempts(self, endpoint: str, event_id: str) -> Sequence[Attempt]:
+        rows = await self._all(deliveries.ATTEMPTS, (endpoint, event_id))
+        return [deliveries.as_attempt(body) for (body,) in rows]
+
+    async def lanes(self) -> Mapping[str, datetime]:
+        # Of two rows for an endpoint the earlier one stays.
+        rows = sorted(await self._all(deliveries.LANES, ()), reverse=True)
+        return {endpoint: moment_of(due) for endpoint, due in rows}
+
+    async def delivery_tally(
+        self, endpoint: str, since: datetime | None = None
+    ) -> Mapping[DeliveryState, int]:
+        counted = dict(await self._all(*deliveries.tallied(endpoint, since)))
+        return {state: counted.get(state.value, 0) for state in DeliveryState}
+
+    async def forget_deliveries(self, endpoint: str, *, ended_before: datetime | None) -> int:
+        batch = partial(deliveries.forget, endpoint=endpoint, ended_before=ended_before)
+        total = gone = await self._writer.act(batch)
+        while gone == deliveries.BATCH:
+            gone = await self._writer.act(batch)
+            total += gone
+        return total
 
     def close(self) -> None:
         self._writer.close()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from clusterra.adapters.sqlite import deliveries
 from clusterra.adapters.sqlite.connect import bring_up_to_date, connect
 from clusterra.adapters.sqlite.counts import Counts
 from clusterra.adapters.sqlite.ledger import Appending
@@ -36,11 +37,13 @@ _PUT_RECORD = (
     " on conflict do update set version = version + 1, body = :body where version = :version"
     " returning version"
 )
+_RECORD_VERSION = "select version from record where kind = ? and id = ?"
 _DROP_RECORD = "delete from record where kind = ? and id = ? returning version"
 
 Future: TypeAlias = "asyncio.Future[int]"
 Outcome: TypeAlias = int | Exception
 Told = Callable[[str, int], None]
+Act = Callable[[sqlite3.Connection], int]
 
 
 class Work(NamedTuple):
@@ -49,6 +52,9 @@ class Work(NamedTuple):
     future: Future
     cut: Head | None = None
     """Up to where the ledger is to be let go."""
+
+    act: Act | None = None
+    """What is to be done and is no change; what it returns is the answer."""
 
 
 class Writer:
@@ -73,6 +79,12 @@ class Writer:
             raise why
         future: Future = asyncio.get_running_loop().create_future()
         self._queue.put(Work(cluster, change, future, cut))
+        return await future
+
+    async def act(self, act: Act) -> int:
+        """Have something done in a transaction, between the changes. It must be short."""
+        future: Future = asyncio.get_running_loop().create_future()
+        self._queue.put(Work("", Change(), future, act=act))
         return await future
 
     def close(self) -> None:
@@ -146,19 +158,10 @@ class Writer:
 def _attempt(
     db: sqlite3.Connection, work: Work, appending: Appending, written: set[str]
 ) -> Outcome:
-    """Apply one change in a savepoint. What is wrong with it does not touch its neighbours.
-
-    Notes in `written` the cluster if jobs of it are not what they were.
-    """
+    """Apply one change in a savepoint. What is wrong with it does not touch its neighbours."""
     db.execute("savepoint one")
     try:
-        for job in work.change.jobs:
-            if put_job(db, work.cluster, job):
-                written.add(work.cluster)
-        _put_records(db, work.change)
-        if work.cut is not None:
-            appending.seal(work.cluster, work.cut)
-        result: Outcome = appending.append(work.cluster, work.change.events)
+        result: Outcome = work.act(db) if work.act else _apply(db, work, appending, written)
     except sqlite3.Error:
         raise
     except Exception as error:  # noqa: BLE001 - whoever asked is told; the writer goes on
@@ -168,7 +171,27 @@ def _attempt(
     return result
 
 
+def _apply(db: sqlite3.Connection, work: Work, appending: Appending, written: set[str]) -> int:
+    """Write a change, and return how far the ledger reaches then.
+
+    Notes in `written` the cluster if jobs of it are not what they were.
+    """
+    change = work.change
+    for job in change.jobs:
+        if put_job(db, work.cluster, job):
+            written.add(work.cluster)
+    _put_records(db, change)
+    deliveries.put(db, change.deliveries, change.attempts)
+    if work.cut is not None:
+        appending.seal(work.cluster, work.cut)
+    return appending.append(work.cluster, change.events)
+
+
 def _put_records(db: sqlite3.Connection, change: Change) -> None:
+    for record in change.unmoved:
+        row = db.execute(_RECORD_VERSION, (record.kind.name, record.id)).fetchone()
+        if (row[0] if row else 0) != record.version:
+            raise _moved_on(record)
     for put in change.puts:
         binds = {
             "kind": put.kind.name,

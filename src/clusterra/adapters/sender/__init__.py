@@ -1,0 +1,3 @@
+"""Webhooks on their way: HTTP to addresses that others have chosen."""
+
+from clusterra.adapters.sender.sender import HttpSender as HttpSender
