@@ -15,6 +15,7 @@ import structlog
 from clusterra.adapters import ec2_prices, shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
+from clusterra.adapters.envelope import spelled
 from clusterra.adapters.jwt_keys_local import LocalJwtKeys
 from clusterra.adapters.ledger_key import LedgerKey, open_key
 from clusterra.adapters.logins_local import LocalLogins
@@ -22,11 +23,13 @@ from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.logs_local import LocalLogs
 from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.memory_archive import MemoryArchive
+from clusterra.adapters.memory_sender import MemorySender
 from clusterra.adapters.seal import SealKey, open_seal_key
 from clusterra.adapters.secret_file import secret_in
 from clusterra.adapters.slurm_absent import AbsentSlurm
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.adapters.vault import LocalVault, open_vault
 from clusterra.control.acts import Acts
 from clusterra.control.cost.meter import Meter
 from clusterra.control.cost.waste import Wasting
@@ -51,12 +54,15 @@ from clusterra.ports import (
     Archive,
     Clock,
     Logs,
+    Mailer,
     PriceList,
     Provider,
     Sealer,
+    Sender,
     Signer,
     Slurm,
     Store,
+    Vault,
 )
 from clusterra.settings import ClusterSettings, ScalingSettings, Settings, WorkspaceSettings
 
@@ -81,8 +87,12 @@ def make_plane(
     sealer: Sealer | None = None,
     provider: Provider | None = None,
     price_list: PriceList | None = None,
+    vault: Vault | None = None,
+    sender: Sender | None = None,
+    mailer: Mailer | None = None,
 ) -> Plane:
-    """Put a plane together. Without an archive and keys it has some that last as long as it."""
+    """Put a plane together. Without an archive and keys it has some that last as long as it, and
+    without a sender it reaches nobody."""
     archive = archive or MemoryArchive()
     signer = signer or LedgerKey(os.urandom(32))
     people = _people(
@@ -109,6 +119,10 @@ def make_plane(
         keys=keys,
         jwt_keys=_jwt_keys(settings),
         price_list=price_list,
+        spelled=lambda draft, ledger: spelled(draft, cluster=ledger, at=clock.now()),
+        vault=vault or LocalVault(os.urandom(32)),
+        sender=sender or MemorySender(),
+        mailer=mailer,
         make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
     for site in sites:
@@ -190,6 +204,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         ),
         provider=_provider(settings, clock),
         price_list=_price_list(settings, clock),
+        vault=open_vault(settings.webhooks.key or state / "webhooks.key"),
+        sender=_sender(settings),
+        mailer=_mailer(settings),
     )
     try:
         await plane.bring_back()
@@ -211,6 +228,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
             await plane.people.provider.close()
         if plane.price_list is not None:
             await plane.price_list.close()
+        await plane.sender.close()
         for ledger in plane.ledgers.values():
             await ledger.sign_if_possible()
         for site in plane.sites.values():
@@ -239,6 +257,36 @@ async def _told(telling: Awaitable[None]) -> None:
         # A ledger that takes nothing is shown and complained of elsewhere; it stops nobody
         # from starting, and reading.
         log.warning("ledger.not_told", why=error.detail)
+
+
+def _sender(settings: Settings) -> Sender:
+    # Brings an HTTP client, which tests of other rooms need not load.
+    from clusterra.adapters.sender import HttpSender  # noqa: PLC0415
+
+    server, webhooks = settings.server, settings.webhooks
+    return HttpSender(
+        private=webhooks.private,
+        timeout_seconds=webhooks.timeout_seconds,
+        own=[(server.host, server.port)] if server.port else [],
+        proxy=webhooks.proxy,
+    )
+
+
+def _mailer(settings: Settings) -> Mailer | None:
+    mail = settings.mail
+    if mail is None:
+        return None
+    from clusterra.adapters.mailer import SmtpMailer  # noqa: PLC0415
+
+    return SmtpMailer(
+        host=mail.host,
+        port=mail.port,
+        sender=mail.sender,
+        user=mail.user,
+        password=_secret(mail.password_file),
+        security=mail.security,
+        timeout=settings.webhooks.timeout_seconds,
+    )
 
 
 def _price_list(settings: Settings, clock: Clock) -> PriceList | None:

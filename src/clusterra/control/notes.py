@@ -57,7 +57,8 @@ class Notes:
             await asyncio.gather(*map(self._write_alone, taken))
         finally:
             for record in taken:
-                del self._writing[record.id]
+                # What was submitted is noted under the id of its submission, and with it.
+                self._writing.pop(record.id, None)
 
     async def _write_alone(self, record: Record[Any]) -> None:
         try:

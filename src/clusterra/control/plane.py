@@ -12,21 +12,40 @@ from functools import partial
 
 import structlog
 
+from clusterra.control.automation.automations import Automations
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.connect import Connect
 from clusterra.control.cost.quotas import QuotaBook
+from clusterra.control.diagnosis import diagnose
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.people.people import People
+from clusterra.control.requests import Requests
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
+from clusterra.control.webhooks.webhooks import Webhooks
 from clusterra.core.clusters import REGISTERED, Registered
 from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.events.event import Draft, Event
 from clusterra.core.ids import uuid7
+from clusterra.core.jobs.diagnosis import Diagnosis
+from clusterra.core.jobs.job import Job
 from clusterra.core.people.credentials import FileKey
-from clusterra.ports import Archive, Clock, JwtKeys, PriceList, Signer, Store
-from clusterra.settings import Settings
+from clusterra.core.people.person import Person
+from clusterra.core.quote import shown
+from clusterra.ports import (
+    Archive,
+    Clock,
+    JwtKeys,
+    Mailer,
+    PriceList,
+    Sender,
+    Signer,
+    Store,
+    Vault,
+)
+from clusterra.settings import ServerSettings, Settings
 
 log = structlog.get_logger()
 
@@ -57,12 +76,25 @@ class Plane:
     make_site: Callable[[Registered], Site]
     """Makes a registered cluster ready to be looked after. Raises Invalid."""
 
+    spelled: Callable[[Draft, str], Event]
+    """An event as it would stand in a ledger."""
+
+    vault: Vault
+    sender: Sender
+    mailer: Mailer | None = None
+    """None where e-mails cannot be sent."""
+
     price_list: PriceList | None = None
     """What a cloud charges, where it is asked."""
 
     heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
     connect: Connect = field(init=False)
     quotas: QuotaBook = field(init=False)
+    requests: Requests = field(init=False)
+    """What was submitted, to be submitted again."""
+
+    webhooks: Webhooks = field(init=False)
+    automations: Automations = field(init=False)
     begin: Callable[[Site], None] = lambda _: None
     """Start what goes on about a cluster without being asked; `end` ends it."""
 
@@ -81,16 +113,52 @@ class Plane:
             sites=lambda: tuple(self.sites.values()),
             person_of=self.people.directory.payer_of,
         )
+        self.requests = Requests(
+            store=self.store,
+            vault=self.vault,
+            clock=self.clock,
+            keep_days=self.settings.jobs.keep_requests_days,
+        )
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
+        self.webhooks = Webhooks(
+            store=self.store,
+            clock=self.clock,
+            people=self.people,
+            vault=self.vault,
+            sender=self.sender,
+            mailer=self.mailer,
+            settings=self.settings.webhooks,
+            console=_console(self.settings.server),
+            holder=self.holder,
+            sites=lambda: self.sites,
+            zone_of=self._zone_of,
+            diagnose=self._diagnosed,
+            spelled=self.spelled,
+        )
+        self.automations = Automations(
+            store=self.store,
+            clock=self.clock,
+            people=self.people,
+            requests=self.requests,
+            sites=lambda: self.sites,
+            submitters=self.submitters,
+            holder=self.holder,
+            notify=self.webhooks.notify,
+        )
 
     @property
     def is_open(self) -> bool:
         return self.people.is_open
 
     async def open(self) -> None:
-        """Read who there is, before anybody is let in."""
+        """Read what there is, before anybody is let in; once."""
+        if self.is_open:
+            return
         await self.bring_back()
+        await self.webhooks.endpoints.load()
+        await self.automations.rules.load()
+        # Last: whoever comes is let in from then on.
         await self.people.open(self.keys)
 
     async def bring_back(self) -> None:
@@ -124,6 +192,7 @@ class Plane:
             uid_of=self.people.directory.uid_of,
             admit=partial(self.quotas.admit, site),
             let_go=self.quotas.let_go,
+            keep=self.requests.kept,
         )
         self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
         self.heartbeats[id] = Heartbeats(site=site, clock=clock)
@@ -154,11 +223,41 @@ class Plane:
         for known in (self.inboxes, self.heartbeats, self.people.clusters):
             known.pop(cluster)
 
+    async def _zone_of(self, person: Person, workspace: str) -> str:
+        """Return where somebody reads times: as they said, or as their workspace counts days."""
+        return person.preferences.get("zone") or (await self.quotas.of(workspace)).zone
+
+    async def _diagnosed(self, site: Site, job: Job) -> Diagnosis:
+        """Say why a job failed, to whoever may know that it did; nothing that it wrote is repeated."""
+        return await diagnose(
+            site, job, None, store=self.store, requests=self.requests, clock=self.clock
+        )
+
     def site(self, id: str) -> Site:
         try:
             return self.sites[id]
         except KeyError:
             raise no_such_cluster(id) from None
+
+    def cluster_in(self, workspace: str, text: str, *, at: str) -> str:
+        """Return the id of a workspace's cluster that is called so, or has that id."""
+        for id, site in self.sites.items():
+            if site.workspace == workspace and text in (id, site.cluster.name):
+                return id
+        raise NotFound(
+            f"{workspace} has no cluster {shown(text)}.",
+            hint="`clusterra clusters list` shows those you have.",
+            code="cluster-not-found",
+            at=at,
+        )
+
+
+def _console(server: ServerSettings) -> str:
+    """Return where people reach the server, for links; empty if only the listener will know."""
+    if server.url or not server.port:
+        return server.url
+    host = "127.0.0.1" if server.host in ("0.0.0.0", "::") else server.host
+    return f"http://{host}:{server.port}"
 
 
 def no_such_cluster(id: str) -> NotFound:

@@ -16,7 +16,7 @@ from clusterra.control.acts import Acts
 from clusterra.control.cost.meter import Meter
 from clusterra.control.cost.stamp import Stamps
 from clusterra.control.cost.waste import Wasting
-from clusterra.control.diagnose import diagnosed
+from clusterra.control.killed import told_apart
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.settle import Settled, carried, settle, wants_earlier_runs
 from clusterra.core.errors import Refused, Unreachable
@@ -88,7 +88,7 @@ class Recorder:
             job = (continues(old, seen) if old else None) or seen
             if old is not None and old.key != job.key:
                 old = None  # Slurm has given the id to another job
-            job = carried(old, await diagnosed(job, old, self.logs))
+            job = carried(old, await told_apart(job, old, self.logs))
             if old is not None and is_behind(job, old):
                 continue
             if HALF_READ not in job.flags:

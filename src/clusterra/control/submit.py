@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from clusterra.control.notes import Notes
 from clusterra.control.site import Site
@@ -68,6 +69,22 @@ async def _unlimited(*_: object) -> tuple[str, ...]:
     return ()
 
 
+Keep = Callable[[str, JobRequest, str], Record[Any] | None]
+"""Given a run id, the request and the Linux user: returns the record it is kept in, if it is."""
+
+
+def _forget(*_: object) -> None:
+    """Keep nothing."""
+
+
+Prepare = Callable[[str], Awaitable[None]]
+"""Told the run id of a job that is about to be handed over, to keep what goes with it."""
+
+
+async def _nothing(_: str) -> None:
+    """Keep nothing with it."""
+
+
 Compose = Callable[[Login, str], JobRequest]
 """Makes the request, given its owner and run id. Raises Invalid before anything has happened."""
 
@@ -103,6 +120,7 @@ class Submitter:
     let_go: Callable[[str], None] = lambda _: None
     """Told the run id of a job that was admitted and that Slurm did not take."""
 
+    keep: Keep = _forget
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
     _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: Notes = field(init=False)
@@ -112,23 +130,31 @@ class Submitter:
         self._notes = Notes(cluster=self.site.cluster.id, store=self.store)
 
     async def submit(
-        self, compose: Compose, caller: Caller, *, body: bytes, key: str = ""
+        self,
+        compose: Compose,
+        caller: Caller,
+        *,
+        body: bytes,
+        key: str = "",
+        run_id: str = "",
+        prepare: Prepare = _nothing,
     ) -> Submitted:
+        """Submit a job; `run_id` is of whoever has to know it before they ask."""
         intent = Submission(
-            run_id=self.new_run_id(),
+            run_id=run_id or self.new_run_id(),
             user=caller.user,
             fingerprint=hashlib.sha256(body).hexdigest(),
             at=self.clock.now(),
         )
         if not key:
             record = Record(kind=SUBMISSION, id=intent.run_id, value=intent)
-            request, warnings = await self._request(intent, compose)
+            request, warnings = await self._request(intent, compose, prepare)
             return await self._act(record, request, warnings)
         named = f"{self.site.cluster.id}\n{caller.user}\n{key}"
         id = hashlib.sha256(named.encode()).hexdigest()
         joined = self._under_way.get(id)
         if joined is None:
-            task = asyncio.create_task(self._act_once(id, intent, compose))
+            task = asyncio.create_task(self._act_once(id, intent, compose, prepare))
             self._under_way[id] = task
             task.add_done_callback(lambda _: self._under_way.pop(id, None))
         else:
@@ -154,24 +180,28 @@ class Submitter:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
         await self._notes.all_written()
 
-    async def _act_once(self, id: str, intent: Submission, compose: Compose) -> Submitted:
+    async def _act_once(
+        self, id: str, intent: Submission, compose: Compose, prepare: Prepare
+    ) -> Submitted:
         await self._notes.written(id)
         record = await self.store.get(SUBMISSION, id, default=intent)
         if not record.version or record.value.outcome is Outcome.REFUSED:
-            return await self._intend(replace(record, value=intent), compose)
+            return await self._intend(replace(record, value=intent), compose, prepare)
         if record.value.fingerprint != intent.fingerprint:
             return Submitted(submission=record.value)
         if record.value.outcome is Outcome.INTENDED:
             job_id = await self._find(record.value)
             if job_id is None:
-                return await self._intend(record, compose)
+                return await self._intend(record, compose, prepare)
             record = _confirmed(record, Accepted(job_id=job_id))
             self._notes.add(record)
         return Submitted(submission=record.value, repeated=True)
 
-    async def _intend(self, record: Record[Submission], compose: Compose) -> Submitted:
+    async def _intend(
+        self, record: Record[Submission], compose: Compose, prepare: Prepare
+    ) -> Submitted:
         """Act with the intent on disk, so that a repeated request finds it whatever happens."""
-        request, warnings = await self._request(record.value, compose)
+        request, warnings = await self._request(record.value, compose, prepare)
         await self.store.commit(self.site.cluster.id, Change(puts=[record]))
         return await self._act(replace(record, version=record.version + 1), request, warnings)
 
@@ -184,6 +214,8 @@ class Submitter:
         except Unanswered:
             if not record.version:  # with a key the intent has been recorded
                 self._notes.add(record)
+            # Slurm may have it, and then somebody may want it again.
+            self._keep(intent, request)
             raise
         except ClusterraError:
             self.let_go(intent.run_id)
@@ -193,16 +225,22 @@ class Submitter:
         accepted = replace(accepted, warnings=(*warnings, *accepted.warnings))
         record = _confirmed(record, accepted)
         self._notes.add(record)
+        self._keep(intent, request)
         self.site.wake()
         return Submitted(submission=record.value)
 
+    def _keep(self, intent: Submission, request: JobRequest) -> None:
+        if kept := self.keep(intent.run_id, request, intent.user):
+            self._notes.add(kept)
+
     async def _request(
-        self, intent: Submission, compose: Compose
+        self, intent: Submission, compose: Compose, prepare: Prepare
     ) -> tuple[JobRequest, tuple[str, ...]]:
         """Return what Slurm is to be given, and what to say to whoever submits it."""
         login = await self._enrolled(intent.user)
         request = compose(login, intent.run_id)
         await self._check(request)
+        await prepare(intent.run_id)
         return request, await self.admit(request, intent.user, intent.run_id)
 
     async def _hand_over(self, request: JobRequest, user: str) -> Accepted:

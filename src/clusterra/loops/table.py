@@ -29,6 +29,11 @@ QUOTA_SECONDS = 5
 QUOTA_IDLE_SECONDS = 30
 """While no job runs; one that starts is seen to within that, which is no time of its cost."""
 
+REQUESTS_SECONDS = 3600
+TELL_SECONDS = 15
+TELL_GAP = 0.002
+TIDY_SECONDS = 3600
+
 SIGN_SECONDS = 60
 SIGN_EVENTS = 1_000
 """How much, and for how long, may stand in a ledger without a signature."""
@@ -92,9 +97,17 @@ def server_loops(plane: Plane) -> list[Loop]:
         )
         made.append(Loop(name="prices", round=cloud.refresh, every=60, idle=PRICES_SECONDS))
     made.append(_quota_loop(plane))
+    made.append(Loop(name="webhooks tidy", round=plane.webhooks.tidy, every=60, idle=TIDY_SECONDS))
+    automations = plane.automations
+    made.append(Loop(name="automations tidy", round=automations.tidy, every=60, idle=TIDY_SECONDS))
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
-    return [*made, uses, Loop(name="tidy", round=partial(tidy, people), every=600, idle=600)]
+    return [
+        *made,
+        uses,
+        Loop(name="tidy", round=partial(tidy, people), every=600, idle=600),
+        Loop(name="requests", round=plane.requests.tidy, every=1, idle=REQUESTS_SECONDS),
+    ]
 
 
 def _quota_loop(plane: Plane) -> Loop:
@@ -160,8 +173,9 @@ def ledger_loops(plane: Plane, ledger: Checkpointer) -> list[Loop]:
             sign.wake()
 
     plane.store.watch(grown)
+    loops = [sign, tell_loop(plane, ledger.cluster), *automation_loops(plane, ledger.cluster)]
     if not settings.keep_days:
-        return [sign]
+        return loops
 
     async def put_away() -> bool:
         return not ledger.why_held and await seal(
@@ -174,7 +188,48 @@ def ledger_loops(plane: Plane, ledger: Checkpointer) -> list[Loop]:
             clock=plane.clock,
         )
 
-    return [sign, Loop(name=f"seal {ledger.cluster}", round=put_away, every=1, idle=3600)]
+    return [*loops, Loop(name=f"seal {ledger.cluster}", round=put_away, every=1, idle=3600)]
+
+
+def tell_loop(plane: Plane, ledger: str) -> Loop:
+    """Turn what happens into what webhooks are told, at once."""
+    tell = Loop(
+        name=f"tell {ledger}",
+        round=plane.webhooks.fan_out(ledger, plane.people.workspace_of(ledger)).read_on,
+        every=TELL_GAP,
+        idle=TELL_SECONDS,
+        gap=TELL_GAP,
+    )
+
+    def grown(cluster: str, _: int) -> None:
+        if cluster == ledger:
+            tell.wake()
+
+    plane.store.watch(grown)
+    return tell
+
+
+def automation_loops(plane: Plane, ledger: str) -> list[Loop]:
+    """Put down what automations have to do about what happens, at once; and do it."""
+    reader, actor = plane.automations.of_ledger(ledger)
+    read = Loop(
+        name=f"automate {ledger}",
+        round=reader.read,
+        every=TELL_GAP,
+        idle=TELL_SECONDS,
+        gap=TELL_GAP,
+    )
+    act = Loop(
+        name=f"act {ledger}", round=actor.act, every=TELL_GAP, idle=TELL_SECONDS, gap=TELL_GAP
+    )
+    reader.due.added, actor.alarm = act.wake, Alarm(act.wake)
+
+    def grown(cluster: str, _: int) -> None:
+        if cluster == ledger:
+            read.wake()
+
+    plane.store.watch(grown)
+    return [read, act]
 
 
 def _waker(loop: Loop) -> Callable[[Collection[int]], None]:

@@ -25,7 +25,7 @@ from clusterra.core.errors import Invalid
 from clusterra.core.people.credentials import FileKey, hash_of
 from clusterra.core.people.email import read_email
 from clusterra.core.people.logins import check_login
-from clusterra.core.people.person import WORKSPACE, Person, Workspace
+from clusterra.core.people.person import WORKSPACE, Person, Workspace, ledger_of, workspace_of
 from clusterra.core.people.rules import Rules
 from clusterra.ports import Clock, Provider, Sealer, Store
 
@@ -93,6 +93,15 @@ class People:
     def home(self) -> str:
         """The server's own workspace."""
         return self.workspaces[0].id
+
+    def ledgers_of(self, workspace: str) -> list[str]:
+        """Return the ledgers of a workspace: its clusters', and its own."""
+        mine = [id for id, whose in self.clusters.items() if whose == workspace]
+        return [*mine, ledger_of(workspace)]
+
+    def workspace_of(self, ledger: str) -> str:
+        """Return whose ledger it is; nobody's if its cluster is looked after no more."""
+        return self.clusters.get(ledger, "") if "/" not in ledger else workspace_of(ledger)
 
     async def open(self, file_keys: Iterable[FileKey]) -> None:
         """Read who there is; the first time, begin."""

@@ -16,7 +16,7 @@ SAID = b"exceeded memory limit"
 LAST_WORDS = 4096
 
 
-async def diagnosed(job: Job, old: Job | None, logs: Logs) -> Job:
+async def told_apart(job: Job, old: Job | None, logs: Logs) -> Job:
     """Return the job, OUT_OF_MEMORY if that is how it failed."""
     if job.state is not JobState.FAILED or job.signal != KILLED:
         return job
