@@ -24,15 +24,27 @@ from clusterra.api.app import describe, make_app
 from clusterra.api.rights import PUBLIC, ROUTES
 from clusterra.control.people.doing import Visit
 from clusterra.core.access import ALL_SCOPES, RUNNING, TABLE, Deed, Role, Scope, Who
+from clusterra.core.automation.read import read_rule
+from clusterra.core.change import Change
 from clusterra.core.people.credentials import ACCESS_FOR, SESSION_FOR
 from clusterra.core.people.person import Person
+from clusterra.core.webhooks.delivery import DeliveryState
+from clusterra.core.webhooks.wish import Wish
 from tests.api.asgi import Answer, ask
 from tests.api.listening import listening
+from tests.deliveries import a_delivery
 from tests.people import SOMEBODY, somebody
 from tests.world import LAB, OURS, RIVAL, THEIRS, TOKEN, World
 
 STREAM = "GET /v1/clusters/{cluster}/events/stream"
-CODES = {"cluster": "cluster-not-found", "workspace": "workspace-not-found"}
+CODES = {
+    "automation": "automation-not-found",
+    "cluster": "cluster-not-found",
+    "webhook": "webhook-not-found",
+    "workspace": "workspace-not-found",
+}
+
+A_RULE: dict[str, Any] = {"when": "job.timeout", "do": [{"retry": {}}]}
 
 OPENS_A_SESSION = {
     "POST /v1/users/me/link",
@@ -53,8 +65,18 @@ OTHERWISE = {
 """What somebody who is let in is answered, where it is not what they asked for."""
 
 
-ASKED_INSIDE = {"POST /v1/clusters": Deed.KEEP_CLUSTERS}
-"""Routes whose request, and not whose path, says which workspace is meant: the deed there."""
+ASKED_INSIDE = {
+    "POST /v1/clusters": Deed.KEEP_CLUSTERS,
+    "POST /v1/webhooks": Deed.KEEP_WEBHOOKS,
+    "POST /v1/webhooks/trigger": Deed.KEEP_WEBHOOKS,
+    "POST /v1/automations": Deed.KEEP_WEBHOOKS,
+    "POST /v1/automations/dry-run": Deed.KEEP_WEBHOOKS,
+} | {
+    route: Deed.SEE_WEBHOOKS if route.startswith("GET") else Deed.KEEP_WEBHOOKS
+    for route in ROUTES
+    if "{webhook}" in route or "{automation}" in route
+}
+"""Routes whose request, or what their path names, says which workspace is meant: the deed there."""
 
 
 def declared() -> set[str]:
@@ -197,6 +219,8 @@ class Lands:
         await self.plane.open()
         for each in (self.world, self.other):
             await each.observer.look()
+        # So that every other owner may leave.
+        await somebody(self.plane, "stays", Role.OWNER, workspace=OURS)
 
     async def person(self, caller: Caller) -> Person:
         if caller.shows == "operator":
@@ -266,9 +290,32 @@ class Lands:
             oneself = ROUTES[route] in (Deed.LEAVE, Deed.SEE_QUOTAS) and person != people.operator
             other = await somebody(self.plane, f"x{next(self.numbers)}", workspace=OURS)
             wanted["person"] = person.id if oneself else other.id
+        if "{webhook}" in route:
+            wanted |= await self.webhook(person)
+        if "{automation}" in route:
+            wanted["automation"] = await self.automation(person)
         if "{code}" in route:
             wanted["code"] = await self.code(person, link="link" in route)
         return wanted
+
+    async def webhook(self, person: Person) -> dict[str, str]:
+        """Return a webhook of theirs, and an event that was to be told there."""
+        endpoints = self.plane.webhooks.endpoints
+        for each in endpoints.of(OURS):
+            await endpoints.delete(each.id, by=SOMEBODY)
+        made, _ = await endpoints.make(
+            Wish(url="https://hook.example"), OURS, person, by=SOMEBODY, runs_the_server=False
+        )
+        row = a_delivery(endpoint=made.id, state=DeliveryState.DEAD)
+        await self.plane.store.commit(OURS, Change(deliveries=[row]))
+        return {"webhook": made.id, "event": row.event_id}
+
+    async def automation(self, person: Person) -> str:
+        rules = self.plane.automations.rules
+        for each in rules.of(OURS):
+            await rules.delete(each.id, by=SOMEBODY)
+        made = await rules.make(read_rule(A_RULE), OURS, person.id, by=SOMEBODY, ledgers=[LAB])
+        return made.id
 
     async def code(self, person: Person, *, link: bool) -> str:
         if not link:
@@ -304,6 +351,12 @@ class Lands:
             "POST /v1/clusters/{cluster}/jobs/estimate": {"script": "#!/bin/sh\n"},
             "POST /v1/clusters/{cluster}/jobs/cancel": {"query": "state:live"},
             "PATCH /v1/clusters/{cluster}/jobs/{job_id}": {"name": "renamed"},
+            "POST /v1/webhooks": {"url": "https://hook.example", "workspace": OURS},
+            "POST /v1/webhooks/trigger": {"type": "job.failed", "workspace": OURS},
+            "POST /v1/webhooks/{webhook}/replay": {"event_id": "event-1"},
+            "POST /v1/automations": A_RULE | {"workspace": OURS},
+            "POST /v1/automations/dry-run": {"automation": A_RULE, "workspace": OURS},
+            "PATCH /v1/automations/{automation}": {"state": "off"},
         }
         return bodies.get(route, {})
 
@@ -351,7 +404,7 @@ def test_everybody_is_answered_what_the_table_says_at_every_route(
             else:
                 assert answer.status < 400, about
             if outcome == 404:
-                where = "cluster" if "{cluster}" in route else "workspace"
+                where = next((name for name in CODES if f"{{{name}}}" in route), "workspace")
                 assert answer.json["code"] == CODES[where], about
 
     asyncio.run(story())

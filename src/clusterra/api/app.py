@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from clusterra import __version__
 from clusterra.api import problems
-from clusterra.api.catalogue import event_schemas, live_operation, webhooks
+from clusterra.api.catalogue import event_schemas, live_operation, told_of
 from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
 from clusterra.api.openapi import BODIES
@@ -16,7 +16,9 @@ from clusterra.api.rights import deed_of
 from clusterra.api.routes import (
     audit,
     auth,
+    automations,
     clusters,
+    diagnosis,
     events,
     fleet,
     jobs,
@@ -28,6 +30,7 @@ from clusterra.api.routes import (
     server,
     usage,
     users,
+    webhooks,
     why,
     workspaces,
 )
@@ -46,6 +49,7 @@ ROUTES = (
     prices,
     jobs,
     why,
+    diagnosis,
     usage,
     events,
     ledger,
@@ -54,6 +58,8 @@ ROUTES = (
     users,
     workspaces,
     quotas,
+    webhooks,
+    automations,
     audit,
     server,
     pages,
@@ -96,7 +102,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             schemas.update(made.pop("$defs", {}))
             schemas[body.__name__] = made
         schemas.update(event_schemas())
-        schema["webhooks"] = webhooks()
+        schema["webhooks"] = told_of()
         listing = schema["paths"]["/v1/clusters/{cluster}/events"]["get"]
         schema["paths"][ROUTE.path] = {"get": live_operation(listing)}
         schema["components"]["securitySchemes"] = {

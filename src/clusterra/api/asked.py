@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -11,9 +10,8 @@ from fastapi import Query, Request
 from clusterra.api import cursor
 from clusterra.api.door import plane_of
 from clusterra.core.errors import Invalid
-from clusterra.core.events.catalogue import CATALOGUE
 from clusterra.core.events.event import EventQuery
-from clusterra.core.events.filter import is_like
+from clusterra.core.events.interest import check_types
 from clusterra.core.quote import shown
 from clusterra.core.units import parse_duration
 
@@ -45,26 +43,13 @@ def filters(
 def wanted(
     now: datetime, *, types: Sequence[str], subject: str, actor: str, since: str, until: str
 ) -> EventQuery:
-    for glob in types:
-        _check_type(glob)
+    check_types(types, at="type")
     return EventQuery(
         types=tuple(types),
         subject=subject,
         actor=f"user:{actor}" if actor and ":" not in actor else actor,
         since=moment(since, now, at="since"),
         until=moment(until, now, at="until"),
-    )
-
-
-def _check_type(glob: str) -> None:
-    if any(is_like(name, glob) for name in CATALOGUE):
-        return
-    near = get_close_matches(glob, CATALOGUE, n=1)
-    raise Invalid(
-        f"There is no event {shown(glob)}.",
-        hint=f"Did you mean {near[0]}?" if near else "docs/reference/events.md lists them all.",
-        at="type",
-        code="unknown-event-type",
     )
 
 

@@ -77,7 +77,7 @@ def _event(kind: type[Fact]) -> str:
     return f"{kind.__name__}Event"
 
 
-def webhooks() -> dict[str, Any]:
+def told_of() -> dict[str, Any]:
     """Return what OpenAPI says of the requests that we send."""
     return {
         type: {

@@ -18,6 +18,8 @@ _ME = "/v1/users/me"
 _WORKSPACE = "/v1/workspaces/{workspace}"
 _PEOPLE = f"{_WORKSPACE}/people"
 _QUOTAS = f"{_WORKSPACE}/quotas"
+_HOOKS = "/v1/webhooks"
+_AUTOMATIONS = "/v1/automations"
 
 ROUTES: Mapping[str, Deed] = {
     # the server
@@ -92,6 +94,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_JOBS}/{{job_id}}/events": Deed.SEE_EVENTS,
     f"GET {_JOBS}/{{job_id}}/output": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/why": Deed.SEE_JOBS,
+    f"GET {_JOBS}/{{job_id}}/diagnosis": Deed.READ_OUTPUT,
     f"DELETE {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"PATCH {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"POST {_JOBS}/{{job_id}}/hold": Deed.CHANGE_JOBS,
@@ -102,6 +105,25 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_CLUSTER}/usage": Deed.SEE_USAGE,
     f"GET {_JOBS}/{{job_id}}/cost": Deed.SEE_JOBS,
     f"GET {_WORKSPACE}/statements/{{month}}": Deed.SEE_USAGE,
+    # webhooks and automations
+    f"GET {_HOOKS}": Deed.LOOK_FOR_WEBHOOKS,
+    f"POST {_HOOKS}": Deed.ASK_FOR_WEBHOOKS,
+    f"POST {_HOOKS}/trigger": Deed.ASK_FOR_WEBHOOKS,
+    f"GET {_HOOKS}/{{webhook}}": Deed.LOOK_FOR_WEBHOOKS,
+    f"PATCH {_HOOKS}/{{webhook}}": Deed.ASK_FOR_WEBHOOKS,
+    f"DELETE {_HOOKS}/{{webhook}}": Deed.ASK_FOR_WEBHOOKS,
+    f"POST {_HOOKS}/{{webhook}}/rotate": Deed.ASK_FOR_WEBHOOKS,
+    f"POST {_HOOKS}/{{webhook}}/test": Deed.ASK_FOR_WEBHOOKS,
+    f"POST {_HOOKS}/{{webhook}}/replay": Deed.ASK_FOR_WEBHOOKS,
+    f"GET {_HOOKS}/{{webhook}}/deliveries": Deed.LOOK_FOR_WEBHOOKS,
+    f"GET {_HOOKS}/{{webhook}}/deliveries/{{event}}": Deed.LOOK_FOR_WEBHOOKS,
+    f"GET {_AUTOMATIONS}": Deed.LOOK_FOR_WEBHOOKS,
+    f"POST {_AUTOMATIONS}": Deed.ASK_FOR_WEBHOOKS,
+    f"POST {_AUTOMATIONS}/dry-run": Deed.ASK_FOR_WEBHOOKS,
+    f"GET {_AUTOMATIONS}/{{automation}}": Deed.LOOK_FOR_WEBHOOKS,
+    f"PATCH {_AUTOMATIONS}/{{automation}}": Deed.ASK_FOR_WEBHOOKS,
+    f"DELETE {_AUTOMATIONS}/{{automation}}": Deed.ASK_FOR_WEBHOOKS,
+    f"GET {_AUTOMATIONS}/{{automation}}/firings": Deed.LOOK_FOR_WEBHOOKS,
     # the ledger
     f"GET {_EVENTS}": Deed.SEE_EVENTS,
     f"GET {_EVENTS}/stream": Deed.SEE_EVENTS,

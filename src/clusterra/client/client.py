@@ -6,7 +6,7 @@ Each method is one request. `answer` keeps the latest body byte for byte, so tha
 Jobs are what most commands are about; the shapes of other nouns are imported by the
 calls that answer with them (those of clusters, nodes and partitions take 6 ms to make).
 Those about people are in `people.py`, those about the fleet in `fleet.py`, those
-about money in `usage.py` and `quotas.py`.
+about money in `usage.py` and `quotas.py`, those about webhooks in `webhooks.py`.
 """
 
 import os
@@ -35,10 +35,12 @@ from clusterra.wire.jobs import (
 )
 
 if TYPE_CHECKING:
+    from clusterra.client.automations import Automations
     from clusterra.client.fleet import Fleet
     from clusterra.client.people import People
     from clusterra.client.quotas import Quotas
     from clusterra.client.usage import Usage
+    from clusterra.client.webhooks import Webhooks
     from clusterra.wire.clusters import (
         AddCluster,
         ClusterAdded,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         NodePage,
         PartitionPage,
     )
+    from clusterra.wire.diagnosis import DiagnosisView
     from clusterra.wire.estimate import JobEstimate
     from clusterra.wire.events import EventPage
     from clusterra.wire.prices import PricesView, SetRates
@@ -118,6 +121,20 @@ class Client:
 
         return Usage(self._call, self._fetch)
 
+    @property
+    def automations(self) -> "Automations":
+        """What there is to ask about what is done when something happens."""
+        from clusterra.client.automations import Automations
+
+        return Automations(self._call)
+
+    @property
+    def webhooks(self) -> "Webhooks":
+        """What there is to ask about who is told of events, and what came of it."""
+        from clusterra.client.webhooks import Webhooks
+
+        return Webhooks(self._call)
+
     def clusters(self) -> "ClusterPage":
         from clusterra.wire.clusters import ClusterPage
 
@@ -175,9 +192,24 @@ class Client:
 
         return self._call(WhyView, "GET", _at(cluster, "jobs", job, "why"))
 
-    def submit(self, cluster: str, job: SubmitJob, *, key: str | None = None) -> JobAccepted:
-        """Submit once: repeating it with the same `key` never makes a second job."""
-        given = {name: value for name, value in _fields(job).items() if value is not None}
+    def diagnosis(self, cluster: str, job: str | int, *, as_is: bool = False) -> "DiagnosisView":
+        """Return why a job failed, and what to submit instead; with `as_is`, what was submitted."""
+        from clusterra.wire.diagnosis import DiagnosisView
+
+        path = _at(cluster, "jobs", job, "diagnosis") + _asking(
+            [("as_is", "true" if as_is else None)]
+        )
+        return self._call(DiagnosisView, "GET", path)
+
+    def submit(
+        self, cluster: str, job: SubmitJob | Mapping[str, Any], *, key: str | None = None
+    ) -> JobAccepted:
+        """Submit once: repeating it with the same `key` never makes a second job.
+
+        Beside the friendly shape it takes slurmrestd's own body, as a diagnosis proposes it.
+        """
+        fields = _fields(job) if isinstance(job, SubmitJob) else job
+        given = {name: value for name, value in fields.items() if value is not None}
         return self._call(
             JobAccepted,
             "POST",

@@ -6,7 +6,7 @@ a client's program must not break because a decision was moved.
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterra.core.jobs.job import Job
 
@@ -45,6 +45,9 @@ class SubmitJob:
     requeue: bool | None = None
     exclusive: bool | None = None
     comment: str | None = None
+    then: list[dict[str, Any]] | None = None
+    """What is to follow it, as `[{"when": "failed", "do": {"retry": {}}}]`; `when` is `completed`,
+    `failed`, `ended` or an event of jobs, `do` as of an automation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from clusterra.api import body
 from clusterra.api.admit import Guarded, caller_of, guest_of, in_workspace
 from clusterra.api.door import plane_of
-from clusterra.api.guest import Guest
 from clusterra.api.openapi import takes
 from clusterra.api.sight import sight
+from clusterra.api.workspace_meant import workspace_meant
 from clusterra.control.connect import NewCluster
 from clusterra.control.plane import Plane
 from clusterra.control.site import NOT_YET, Site
@@ -61,7 +61,7 @@ async def add_cluster(request: Request) -> Response:
     """Register a cluster whose workers are elsewhere. Its keys are shown this once."""
     plane, guest = plane_of(request), guest_of(request)
     wanted = body.decode(await body.read(request), AddCluster)
-    workspace = wanted.workspace or _only_workspace(guest, plane)
+    workspace = wanted.workspace or workspace_meant(guest, plane)
     caller = in_workspace(guest, plane, Deed.KEEP_CLUSTERS, workspace=workspace)
     added = await plane.connect.add(
         NewCluster(
@@ -153,17 +153,6 @@ async def list_partitions(request: Request, cluster: str) -> Response:
             **sight(site.sky, plane.clock.now()),
         )
     )
-
-
-def _only_workspace(guest: Guest, plane: Plane) -> str:
-    mine = sorted(guest.workspaces(plane.people))
-    if len(mine) != 1:
-        raise Invalid(
-            f"You are in {len(mine)} workspaces{': ' if mine else ''}{', '.join(mine)}.",
-            hint="Say in `workspace` whose the cluster is to be.",
-            at="workspace",
-        )
-    return mine[0]
 
 
 def _key_bytes(text: str) -> bytes:

@@ -9,11 +9,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clusterra.api import body, cursor
-from clusterra.api.admit import Guarded, caller_of
+from clusterra.api.admit import Guarded, caller_of, guest_of
 from clusterra.api.door import plane_of
+from clusterra.api.guest import OPERATOR
 from clusterra.api.openapi import takes
 from clusterra.api.sight import sight
 from clusterra.api.straight import StraightRoute
+from clusterra.control.automation.then import Then
 from clusterra.control.change_job import (
     cancel_job,
     cancel_jobs,
@@ -29,6 +31,7 @@ from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.control.submit import Compose
 from clusterra.core.access import Caller, check_may_read_output, sees_whole
+from clusterra.core.automation.then import read_then
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.jobs.compose import JobWish, compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
@@ -76,8 +79,12 @@ async def submit(request: Request, cluster: str) -> Response:
             at="Idempotency-Key",
         )
     wish = None if is_raw(table) else wish_from(table)
-    make = _making(table, wish, plane)
-    done = await plane.submitters[cluster].submit(make, caller, body=raw, key=key)
+    make, submitter = _making(table, wish, plane), plane.submitters[cluster]
+    if wish and wish.then:
+        then = _then(request, plane, submitter.site, wish.then)
+        done = await then.submit(submitter, make, caller, body=raw, key=key)
+    else:
+        done = await submitter.submit(make, caller, body=raw, key=key)
     made = done.submission
     accepted = JobAccepted(
         job_id=made.job_id,
@@ -89,6 +96,17 @@ async def submit(request: Request, cluster: str) -> Response:
     if done.repeated:
         return body.json(accepted, 200, headers | {"idempotent-replayed": "true"})
     return body.json(accepted, 201, headers)
+
+
+def _then(request: Request, plane: Plane, site: Site, said: list[dict[str, Any]]) -> Then:
+    """Return what is to follow the job, or raise Invalid for what cannot."""
+    guest = guest_of(request)
+    return plane.automations.then(
+        read_then(said),
+        workspace=site.workspace,
+        owner=guest.person.id,
+        operator=guest.by == OPERATOR,
+    )
 
 
 def _making(table: Mapping[str, Any], wish: JobWish | None, plane: Plane) -> Compose:
