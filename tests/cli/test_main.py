@@ -33,7 +33,16 @@ def python(*arguments: str, environ: Mapping[str, str] = MappingProxyType({})) -
 
 
 @pytest.mark.parametrize(
-    "module", ["clusterra.cli.main", "clusterra.cli.jobs.list", "clusterra.cli.jobs.submit"]
+    "module",
+    [
+        "clusterra.cli.main",
+        "clusterra.cli.jobs.list",
+        "clusterra.cli.jobs.submit",
+        "clusterra.cli.webhooks.list",
+        "clusterra.cli.webhooks.verify",
+        "clusterra.cli.events.listen",
+        "clusterra.cli.events.trigger",
+    ],
 )
 def test_the_terminal_loads_no_server(module: str) -> None:
     script = f"import {module}, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
@@ -102,7 +111,7 @@ def completions(line: str) -> list[str]:
 
 def test_commands_and_options_are_completed() -> None:
     assert completions("clusterra jo") == ["jobs"]
-    assert completions("clusterra jobs re") == ["release", "requeue"]
+    assert completions("clusterra jobs re") == ["resubmit", "release", "requeue"]
     assert "--memory" in completions("clusterra jobs submit --me")
 
 

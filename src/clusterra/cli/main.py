@@ -32,6 +32,10 @@ COMMANDS: dict[str, Lazy] = {
     "run": Lazy("clusterra.cli.run:run", "Run one command as a job and wait for it."),
     "jobs": Lazy("clusterra.cli.jobs.group:jobs", "Submit, list, watch, cancel jobs."),
     "events": Lazy("clusterra.cli.events.group:events", "What happened, and the proof of it."),
+    "webhooks": Lazy("clusterra.cli.webhooks.group:webhooks", "Tell Slack, CI and programs of it."),
+    "automations": Lazy(
+        "clusterra.cli.automations.group:automations", "What is done when something happens."
+    ),
     "nodes": Lazy("clusterra.cli.nodes:nodes", "The machines jobs run on."),
     "fleet": Lazy("clusterra.cli.fleet.group:fleet", "The workers: which, why, at what cost."),
     "prices": Lazy("clusterra.cli.prices:prices", "What machines cost, and who says so."),

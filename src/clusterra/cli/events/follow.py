@@ -4,6 +4,8 @@ A server that restarts, and a connection that breaks, are waited for: every even
 number, so following goes on where it was cut off, and nothing is missed.
 """
 
+from collections.abc import Callable
+
 import click
 import msgspec
 
@@ -46,7 +48,15 @@ def follow_events(
     wanted = which(types=types, subject=subject, actor=actor, since=since)
     if since and after is None:
         after = 0
-    Following(session, session.cluster_id(), wanted, after, as_json=as_json).run()
+
+    def tell(told: Told) -> None:
+        if as_json:
+            say(told.data.decode(errors="replace"))
+            return
+        event = msgspec.json.decode(told.data, type=EventView)
+        say(line(event, session.screen, moment(event.time, session.watch.now())))
+
+    Following(session, session.cluster_id(), wanted, after, tell).run()
 
 
 class Following:
@@ -56,14 +66,14 @@ class Following:
         cluster: str,
         wanted: WhichEvents,
         after: int | None,
-        *,
-        as_json: bool,
+        tell: Callable[[Told], None],
     ) -> None:
+        """Have each event that is `wanted` told, once."""
         self._session = session
         self._cluster = cluster
         self._wanted = wanted
         self._after = after
-        self._as_json = as_json
+        self._tell = tell
         self._pause = _FIRST_PAUSE
         self._cut_off = False
 
@@ -93,14 +103,7 @@ class Following:
         if told.type == RESET:
             self._tell_reset(told)
         elif told.type:
-            self._print(told)
-
-    def _print(self, told: Told) -> None:
-        if self._as_json:
-            say(told.data.decode(errors="replace"))
-            return
-        event = msgspec.json.decode(told.data, type=EventView)
-        say(line(event, self._session.screen, moment(event.time, self._session.watch.now())))
+            self._tell(told)
 
     def _tell_reset(self, told: Told) -> None:
         known = msgspec.json.decode(told.data, type=dict[str, int])

@@ -34,6 +34,8 @@ _COLOURS = {
     "cluster.unreachable": "red",
     "cluster.recovered": "green",
     "collector.gap": "red",
+    "automation.refused": "red",
+    "automation.stopped": "yellow",
 }
 
 

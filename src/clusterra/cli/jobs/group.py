@@ -10,6 +10,8 @@ COMMANDS: dict[str, Lazy] = {
     "list": Lazy("clusterra.cli.jobs.list:list_jobs", "Jobs, live and past, newest first."),
     "show": Lazy("clusterra.cli.jobs.show:show", "Everything about one job."),
     "why": Lazy("clusterra.cli.jobs.why:why", "Why a job waits, and what would start it sooner."),
+    "diagnose": Lazy("clusterra.cli.jobs.diagnose:diagnose", "Why a job failed, and what helps."),
+    "resubmit": Lazy("clusterra.cli.jobs.resubmit:resubmit", "Submit a failed job again, mended."),
     "cost": Lazy("clusterra.cli.jobs.cost:cost", "What a job costs, run by run."),
     "watch": Lazy("clusterra.cli.jobs.watch:watch", "Follow a job to its end, or the whole list."),
     "logs": Lazy("clusterra.cli.jobs.logs:logs", "What a job has written."),

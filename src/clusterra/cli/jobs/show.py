@@ -1,6 +1,7 @@
 """`clusterra jobs show`: what a job asked for, what became of it, and what to do next."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,10 +26,18 @@ from clusterra.cli.words import HELD, state_words
 from clusterra.core.errors import ClusterraError
 from clusterra.wire.jobs import JobView
 
+if TYPE_CHECKING:
+    from clusterra.wire.diagnosis import DiagnosisView
+
 _GLIMPSE = 2048
 """Bytes at the end of the output that the last lines are taken from."""
 
 _GLIMPSE_LINES = 5
+
+FAILED = frozenset(
+    {"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "LOST"}
+)
+"""States after which people ask why."""
 
 
 @click.command()
@@ -43,15 +52,26 @@ def show(session: Session, *, job_id: str, as_json: bool) -> None:
     if as_json:
         session.say_answer()
         return
-    glimpse = _glimpse(session, cluster, job) if job.started_at else []
-    for line in portrait(job, glimpse, session.screen, session.watch.now()):
+    found = _diagnosis(session, cluster, job) if job.state in FAILED else None
+    if found is not None:
+        glimpse = found.last_lines[-_GLIMPSE_LINES:]
+    else:
+        glimpse = _glimpse(session, cluster, job) if job.started_at else []
+    for line in portrait(job, glimpse, session.screen, session.watch.now(), found):
         say(line)
 
 
-def portrait(job: JobView, glimpse: list[str], screen: Screen, now: datetime) -> list[str]:
+def portrait(
+    job: JobView,
+    glimpse: list[str],
+    screen: Screen,
+    now: datetime,
+    found: "DiagnosisView | None" = None,
+) -> list[str]:
     lines = [
         _headline(job, screen, now),
         *_why(job, now),
+        *([f"  {found.summary}"] if found else []),
         f"  asked      {asked(job)}{_where_asked(job)}",
         f"  {_story(job, now)}",
     ]
@@ -70,7 +90,7 @@ def portrait(job: JobView, glimpse: list[str], screen: Screen, now: datetime) ->
         lines.append("  Last lines:")
         lines += [f"    {line}" for line in glimpse]
     lines = [lines[0], *(cut_end(tame(line), screen.width) for line in lines[1:])]
-    return [*lines, f"  Next:  {_next(job)}"]
+    return [*lines, f"  Next:  {_next(job, found)}"]
 
 
 def _headline(job: JobView, screen: Screen, now: datetime) -> str:
@@ -123,7 +143,12 @@ def _story(job: JobView, now: datetime) -> str:
     return " → ".join(steps)
 
 
-def _next(job: JobView) -> str:
+def _next(job: JobView, found: "DiagnosisView | None") -> str:
+    if found is not None and found.resubmit is not None and found.resubmit_helps:
+        changes = tame("; ".join(found.resubmit.changes))
+        return f"clusterra jobs resubmit {handle(job)}" + (f"     ({changes})" if changes else "")
+    if found is not None:
+        return f"clusterra jobs diagnose {handle(job)}"
     if job.state == "PENDING" and job.reason in HELD:
         return f"clusterra jobs release {handle(job)}"
     if job.state == "PENDING":
@@ -131,6 +156,14 @@ def _next(job: JobView) -> str:
     if not has_ended(job):
         return f"clusterra jobs logs {handle(job)} -f"
     return f"clusterra jobs logs {handle(job)}"
+
+
+def _diagnosis(session: Session, cluster: str, job: JobView) -> "DiagnosisView | None":
+    """Return why it failed; nothing if that is not for whoever asks, or the server is older."""
+    try:
+        return session.client.diagnosis(cluster, handle(job))
+    except ClusterraError:
+        return None
 
 
 def _glimpse(session: Session, cluster: str, job: JobView) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from clusterra.cli.jobs.asking import asking_options, submission
 from clusterra.cli.jobs.follow import wait_for
+from clusterra.cli.jobs.following import following, following_options
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
@@ -27,6 +29,7 @@ _AGAIN_AFTER = 1.0  # seconds; a control plane that is restarted is back within 
     "script", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 @asking_options
+@following_options
 @click.option("--wait", is_flag=True, help="Wait for its end, show its output, exit with its code.")
 @click.option("--dry-run", is_flag=True, help="Only say what it would cost, and submit nothing.")
 @json_option
@@ -37,6 +40,9 @@ def submit(
     *,
     script: Path,
     key: str | None,
+    retry: int | None,
+    scripts: tuple[Path, ...],
+    notify: tuple[str, ...],
     wait: bool,
     dry_run: bool,
     as_json: bool,
@@ -45,12 +51,17 @@ def submit(
     """Submit SCRIPT, or what comes on standard input for `-`.
 
     Its #SBATCH lines are read; options given here win over them.
+
+    \b
+      clusterra jobs submit align.sh --retry 2
+      clusterra jobs submit align.sh --then report.sh --notify slack
     """
     if dry_run and wait:
         raise click.UsageError("--dry-run submits nothing, so there is nothing to --wait for.")
     text = _read(script)
     if not asked["name"] and str(script) != "-" and not _NAMED.search(text):
         asked["name"] = script.stem
+    asked["then"] = following(session, retry=retry, scripts=scripts, notify=notify, read=_read)
     if dry_run:
         rehearse(session, submission(text, asked), as_json=as_json)
         return
@@ -59,7 +70,7 @@ def submit(
 
 def hand_over(
     session: Session,
-    job: SubmitJob,
+    job: SubmitJob | Mapping[str, Any],
     *,
     key: str | None,
     wait: bool,
@@ -77,7 +88,8 @@ def hand_over(
     for warning in accepted.warnings:
         say(f"  Note: {tame(warning)}", error=aside)
     if not wait:
-        words, verb = ("Let it start", "release") if job.hold else ("Watch it", "watch")
+        held = job.hold if isinstance(job, SubmitJob) else job["job"].get("hold")
+        words, verb = ("Let it start", "release") if held else ("Watch it", "watch")
         say(f"{words}:  clusterra jobs {verb} {accepted.job_id}", error=aside)
         return
     job_id = str(accepted.job_id)
@@ -98,7 +110,9 @@ def rehearse(session: Session, job: SubmitJob, *, as_json: bool) -> None:
         say(line)
 
 
-def send(session: Session, cluster: str, job: SubmitJob, key: str) -> JobAccepted:
+def send(
+    session: Session, cluster: str, job: SubmitJob | Mapping[str, Any], key: str
+) -> JobAccepted:
     """Submit; when the answer is lost, ask once more under the same key."""
     try:
         return session.client.submit(cluster, job, key=key)

@@ -36,7 +36,8 @@ def timeline(session: Session, *, job_id: str, as_json: bool) -> None:
 
 
 def _lines(steps: list[EventView], job_id: str, screen: Screen, now: datetime) -> list[str]:
-    last = steps[-1]
+    # What automations did to it is told among its steps, and is not how it stands.
+    last = next((step for step in reversed(steps) if step.type.startswith("job.")), steps[-1])
     name, user = tame(last.data.get("name") or "job"), tame(last.data.get("user") or "")
     head = " · ".join(part for part in (name, f"job {job_id}", user) if part)
     said = screen.paint(tame(sentence(last)), colour_of(last))

@@ -1,0 +1,1 @@
+"""`clusterra automations`, one file per command or two."""

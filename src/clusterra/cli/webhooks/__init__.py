@@ -1,0 +1,1 @@
+"""`clusterra webhooks …`: one file per thing done with webhooks."""
