@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from clusterra.adapters.memory import MemoryStore
@@ -31,6 +32,18 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made = SqliteStore(tmp_path / "clusterra.db")
     yield made
     made.close()
+
+
+# A traceback as it is. With what every name stood for beside it, which is what is printed where the
+# library `rich` happens to be installed, one of a control plane takes a minute to make.
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(
+            colors=False, exception_formatter=structlog.dev.plain_traceback
+        ),
+    ]
+)
 
 
 def pytest_configure() -> None:

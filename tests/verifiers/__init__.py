@@ -1,0 +1,1 @@
+"""The published verifiers of Standard Webhooks, held against what we sign."""
