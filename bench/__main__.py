@@ -14,7 +14,9 @@ from pathlib import Path
 from bench.figure import Figure, Row
 from bench.figures import (
     decode,
+    deliver,
     door,
+    hostile,
     ingest,
     ledger,
     listing,
@@ -53,6 +55,12 @@ FIGURES = (
     Figure(rows=("cli-list",), measure=terminal.cli_list),
     Figure(rows=("idle-bytes",), measure=viewers.idle),
     Figure(rows=("sse-1000",), measure=streams.streams),
+    Figure(rows=("deliver-latency", "deliver-latency-p99"), measure=deliver.latency),
+    Figure(rows=("deliver-cpu",), measure=deliver.cpu),
+    Figure(rows=("deliver-hanging",), measure=deliver.hanging),
+    Figure(rows=("deliver-burst",), measure=deliver.burst),
+    Figure(rows=("hostile-addresses",), measure=hostile.addresses),
+    Figure(rows=("hostile-memory",), measure=hostile.memory),
     Figure(rows=("up-warm",), measure=start.warm),
     Figure(rows=("submit-latency",), measure=submit.latency),
     Figure(rows=("submit-throughput",), measure=submit.throughput),

@@ -52,7 +52,7 @@ class Row:
     def line(self) -> str:
         ours, beside = f"{amount(self.ours)} {self.unit}", f"{amount(self.beside)} {self.unit}"
         return (
-            f"{self.name:<18}  {ours:>13}  {beside:>13}  {self.ratio:>7.2f}×"
+            f"{self.name:<19}  {ours:>12}  {beside:>13}  {self.ratio:>7.2f}×"
             f"  {self.goal.words(self.unit):>10}  {'met' if self.met else 'short'}"
         )
 

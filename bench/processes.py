@@ -183,3 +183,33 @@ def stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A module of ours that runs, and answers each line of JSON with another."""
+
+    child: subprocess.Popen[str]
+    begun: Any
+    """What it said first."""
+
+    def ask(self, **what: Any) -> Any:
+        assert self.child.stdin is not None
+        self.child.stdin.write(json.dumps(what) + "\n")
+        self.child.stdin.flush()
+        return _heard(self.child)
+
+
+@contextmanager
+def asked(module: str, *arguments: str) -> Iterator[Asked]:
+    program = [sys.executable, "-m", module, *arguments]
+    with _child(program, stdin=subprocess.PIPE, env=clean_environment()) as child:
+        yield Asked(child=child, begun=_heard(child))
+
+
+def _heard(child: subprocess.Popen[str]) -> Any:
+    assert child.stdout is not None
+    line = child.stdout.readline()
+    if not line:
+        raise RuntimeError(f"{child.args} ended; what it said is above.")  # type: ignore[str-bytes-safe]
+    return json.loads(line)
