@@ -7,9 +7,9 @@ PY := .venv/bin/python
 
 help:
 	@echo "make up       a real Slurm with Clusterra in front of it, on this machine"
-	@echo "make test     every test (make check: the fast ones, with format, lint, types; two and a half minutes)"
+	@echo "make test     every test (make check: the fast ones, with format, lint, types; five minutes)"
 	@echo "make explore  the property tests with examples that nobody has tried, up to two thousand each"
-	@echo "make faults   the ledger killed six hundred times, at every moment that has a name"
+	@echo "make faults   the ledger and deliveries killed six hundred times each, at every moment that has a name"
 	@echo "make bench    the figures, each beside its raw part   [ONLY=name]"
 	@echo "make setup    just the Python environment, in .venv"
 	@echo "make docs     write the generated reference pages and openapi.json again"

@@ -230,6 +230,9 @@ NOTES = {
 }
 
 
+ASKED_INSIDE = "asked again by the routes above, in the workspace that is meant"
+
+
 def rights_page() -> str:
     by_deed: dict[Deed, list[str]] = {}
     for route, deed in ROUTES.items():
@@ -240,7 +243,7 @@ def rights_page() -> str:
         f"|---|{'---|' * (len(Role) + 2)}",
     ]
     for deed, right in TABLE.items():
-        routes = "<br>".join(by_deed[deed])
+        routes = "<br>".join(by_deed.get(deed, [ASKED_INSIDE]))
         if isinstance(right.who, Who):
             who = " | ".join([f"*{right.who.value}*"] + [""] * (len(Role) - 1))
         else:
