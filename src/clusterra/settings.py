@@ -10,7 +10,7 @@ import dataclasses
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -355,18 +355,21 @@ def load(file: Path | None, environ: Mapping[str, str]) -> Settings:
         raise Invalid(
             f"The settings file {file} is not TOML: {error}.", hint="Mend that line and try again."
         ) from None
-    for name, section in (
-        ("server", ServerSettings),
-        ("slurm", SlurmSettings),
-        ("ledger", LedgerSettings),
-        ("prices", PriceSettings),
-        ("oidc", OidcSettings),
-    ):
+    for name, section in tables(Settings):
         for key in dataclasses.fields(section):
             variable = f"CLUSTERRA_{name}_{key.name}".upper()
             if variable in environ:
                 table.setdefault(name, {})[key.name] = environ[variable]
     return build(Settings, table)
+
+
+def tables(of: type, *, repeated: bool = False) -> Iterator[tuple[str, type[Any]]]:
+    """Return the tables below one, by name: those that stand once, or those that may be repeated."""
+    for name, hint in typing.get_type_hints(of).items():
+        if (typing.get_origin(hint) is tuple) is repeated:
+            for arm in typing.get_args(hint) or (hint,):
+                if dataclasses.is_dataclass(arm):
+                    yield name, typing.cast("type[Any]", arm)
 
 
 T = TypeVar("T")
@@ -396,6 +399,14 @@ def build(into: type[T], table: Mapping[str, Any], at: str = "") -> T:
     return typing.cast("T", into(**values))
 
 
+_WORDS: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Path: "a path",
+}
+
+
 def _convert(hint: Any, value: Any, at: str) -> Any:
     if isinstance(hint, types.UnionType):
         hint = next(arm for arm in typing.get_args(hint) if arm is not types.NoneType)
@@ -414,5 +425,5 @@ def _convert(hint: Any, value: Any, at: str) -> Any:
         return hint(value)
     except (TypeError, ValueError, KeyError):
         raise Invalid(
-            f"The setting {at} cannot be {value!r}.", hint=f"It is a {hint.__name__}."
+            f"The setting {at} cannot be {value!r}.", hint=f"It is {_WORDS.get(hint, 'text')}."
         ) from None
