@@ -21,6 +21,7 @@ from tests.people import SOMEBODY, token_of
 from tests.world import TOKEN
 
 URL = "https://hooks.example/in"
+STOP = Answer(status=200, headers={"webhook-delivery": "abort-message"})
 SLACK = "https://hooks.slack.com/services/T0/B0/s3cret"
 
 
@@ -284,6 +285,30 @@ def test_deliveries_are_listed_by_the_page_and_told_why() -> None:
         for path in ("?state=lost", "?cursor=x", "?type=job.fialed", "?limit=0"):
             assert (await house.ask("GET", f"/{id}/deliveries{path}")).status == 422
         assert (await house.ask("GET", f"/{id}/deliveries/none")).status == 404
+
+    run(story())
+
+
+def test_what_nobody_was_told_and_what_is_late_is_counted_for_whoever_watches_the_server() -> None:
+    async def story() -> None:
+        house = await House().open()
+        ids = [(await house.added(name=name))["id"] for name in ("busy", "paused")]
+        house.receiver.by_event = {"event-2": DOWN, "event-3": STOP}
+        await house.happens(3)
+        for id in ids:
+            await house.sent_to(id)
+        await house.ask("PATCH", f"/{ids[1]}", {"state": "paused"})
+        house.clock.advance(timedelta(hours=1))
+
+        metrics = (await ask(house.app, "GET", "/metrics")).body.decode().splitlines()
+
+        for state in ("ok", "retry", "dead"):
+            for id in ids:
+                assert f'clusterra_deliveries{{webhook="{id}",state="{state}"}} 1' in metrics
+        late = [line for line in metrics if line.startswith("clusterra_delivery_late_seconds")]
+        [(which, seconds)] = [line.split() for line in late]
+        assert ids[0] in which
+        assert 3590 < float(seconds) < 3600
 
     run(story())
 

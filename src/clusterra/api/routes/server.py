@@ -12,6 +12,7 @@ from clusterra.api.metrics import Sample, family
 from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.core.seen import Seen
+from clusterra.core.webhooks.endpoint import EndpointState
 
 router = APIRouter(include_in_schema=False, route_class=Guarded)
 
@@ -62,6 +63,18 @@ async def metrics(request: Request) -> Response:
         "Time since the queue was last seen.",
         _ages(plane),
     )
+    lines += family(
+        "clusterra_deliveries",
+        "gauge",
+        "Deliveries of webhooks, by state.",
+        await _deliveries(plane),
+    )
+    lines += family(
+        "clusterra_delivery_late_seconds",
+        "gauge",
+        "By how long the delivery that should have been tried first is late.",
+        await _lateness(plane),
+    )
     return PlainTextResponse(
         "\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8"
     )
@@ -83,3 +96,21 @@ def _age(plane: Plane, site: Site) -> float | None:
     if site.sky.seen_at is None:
         return None
     return (plane.clock.now() - site.sky.seen_at).total_seconds()
+
+
+async def _deliveries(plane: Plane) -> list[Sample]:
+    return [
+        ("", (("webhook", endpoint.id), ("state", state)), number)
+        for endpoint in plane.webhooks.endpoints.all()
+        for state, number in (await plane.store.delivery_tally(endpoint.id)).items()
+    ]
+
+
+async def _lateness(plane: Plane) -> list[Sample]:
+    """Of those that are told at all: what waits for one that is paused is not late."""
+    now, first = plane.clock.now(), await plane.store.lanes()
+    return [
+        ("", (("webhook", each.id),), max(0.0, (now - first.get(each.id, now)).total_seconds()))
+        for each in plane.webhooks.endpoints.all()
+        if each.state is EndpointState.ACTIVE
+    ]

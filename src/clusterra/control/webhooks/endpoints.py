@@ -87,11 +87,12 @@ class Endpoints:
             raise no_such_webhook(id)
         return found
 
+    def all(self) -> list[Endpoint]:
+        """Return those of every workspace."""
+        return [self._records[id].value for id in sorted(self._records)]
+
     def of(self, workspace: str) -> list[Endpoint]:
-        mine = (record.value for record in self._records.values())
-        return sorted(
-            (each for each in mine if each.workspace == workspace), key=lambda each: each.id
-        )
+        return [each for each in self.all() if each.workspace == workspace]
 
     def public_key(self, endpoint: Endpoint) -> bytes:
         """Return the key that it is signed with in the open; nothing if it is not."""
