@@ -46,22 +46,29 @@ def settings_page() -> str:
         "the start and names the nearest one that exists.",
         "",
     ]
-    for title, kind in (
-        ("[server]", settings.ServerSettings),
-        ("[slurm]", settings.SlurmSettings),
-        ("[ledger]", settings.LedgerSettings),
-        ("[prices]", settings.PriceSettings),
-        ("[oidc]", settings.OidcSettings),
-        ("[[workspaces]]", settings.WorkspaceSettings),
-        ("[[clusters]]", settings.ClusterSettings),
-        ("[clusters.embedded]", settings.EmbeddedSettings),
-    ):
+    for title, kind in _tables(settings.Settings):
         lines += [f"## `{title}`", "", "| key | default | what it is |", "|---|---|---|"]
-        said = documented(kind)
+        said, below = documented(kind), {name for _, name, _ in _below(kind)}
         for field in dataclasses.fields(kind):
-            lines.append(f"| `{field.name}` | {default(field)} | {said[field.name]} |")
+            if field.name not in below:
+                lines.append(f"| `{field.name}` | {default(field)} | {said[field.name]} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _tables(of: type, path: str = "") -> typing.Iterator[tuple[str, type]]:
+    """Every table that a settings file may have, as its header is written."""
+    for repeated, name, kind in _below(of):
+        yield (f"[[{path}{name}]]" if repeated else f"[{path}{name}]"), kind
+        yield from _tables(kind, f"{path}{name}.")
+
+
+def _below(of: type) -> list[tuple[bool, str, type]]:
+    return [
+        (repeated, name, kind)
+        for repeated in (False, True)
+        for name, kind in settings.tables(of, repeated=repeated)
+    ]
 
 
 def default(field: "dataclasses.Field[object]") -> str:
@@ -121,6 +128,8 @@ SECTIONS = {
     "user": "People",
     "admin": "Administration",
     "collector": "Collector",
+    "webhook": "Webhooks",
+    "automation": "Automations",
 }
 
 EVENTS_INTRO = """\
@@ -147,6 +156,8 @@ An event is a [CloudEvents 1.0](https://cloudevents.io) document that is also a
 
 
 def events_page() -> str:
+    if unnamed := {name.partition(".")[0] for name in CATALOGUE} - SECTIONS.keys():
+        raise LookupError(f"These kinds of events have no section: {sorted(unnamed)}")
     said = documented(EventView)
     lines = [EVENTS_INTRO + "\n".join(f"| `{name}` | {text} |" for name, text in said.items()), ""]
     for prefix, title in SECTIONS.items():
@@ -253,8 +264,34 @@ def rights_page() -> str:
     return "\n".join(lines) + "\n" + RIGHTS_AFTER
 
 
+ROUTES_INTRO = """\
+# Routes
+
+*Made from the routes themselves by `make docs`.* [The API](api.md) is what to know beside them, [rights](rights.md) who may
+ask what, and [openapi.json](../../openapi.json) has every field.
+"""
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def routes_page() -> str:
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in describe().openapi()["paths"].items():
+        for method in sorted(methods, key=METHODS.index):
+            route = methods[method]
+            does = " ".join(route.get("description", route["summary"]).partition("\n\n")[0].split())
+            by_tag.setdefault(route["tags"][0], []).append(
+                f"| `{method.upper()} {path}` | {does} |"
+            )
+    lines = [ROUTES_INTRO]
+    for tag in sorted(by_tag):
+        lines += [f"## {tag.capitalize()}", "", "| call | does |", "|---|---|", *by_tag[tag], ""]
+    return "\n".join(lines)
+
+
 PAGES = {
     "openapi.json": openapi,
+    "docs/reference/routes.md": routes_page,
     "docs/reference/settings.md": settings_page,
     "docs/reference/errors.md": errors_page,
     "docs/reference/rights.md": rights_page,
