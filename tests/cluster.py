@@ -7,6 +7,7 @@ CLUSTERRA_E2E chooses which: `root` (Slurm 26.05, each person their own Linux us
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -164,6 +165,18 @@ class Running:
         found = msgspec.json.decode((self.path / "run.json").read_bytes(), type=RunFile)
         [daemon] = [each for each in found.daemons if each.name == name]
         return daemon
+
+    def crash(self, name: str) -> DaemonStatus:
+        """Kill a daemon, and return what it was once it is back."""
+        before = self.daemon(name)
+        os.kill(before.pid, signal.SIGKILL)
+
+        def is_back() -> bool:
+            now = self.daemon(name)
+            return now.ready and now.pid != before.pid
+
+        eventually(f"{name} is back", is_back)
+        return before
 
     def slurmd(self, worker: str) -> int:
         """Return the pid of a worker's slurmd, or 0."""
