@@ -13,6 +13,7 @@ from clusterra.core.errors import Invalid
 from clusterra.core.webhooks.exchange import Answer, Failure
 from clusterra.core.webhooks.mail import Mail
 from clusterra.ports import Mailer
+from tests.adapters.sender import certificates
 from tests.adapters.smtp_standin import SmtpStandIn, mail_server
 
 pytestmark = pytest.mark.enable_socket
@@ -149,6 +150,45 @@ def test_without_tls_where_it_is_asked_for_nothing_is_sent() -> None:
     assert (answer.status, answer.failure) == (None, Failure.TLS)
     assert server.taken == []
     assert mailed(mailer={"security": "tls"})[0].failure is Failure.TLS
+
+
+def here() -> certificates.Signed:
+    return certificates.signed("localhost", by=certificates.root())
+
+
+def believing() -> ssl.SSLContext:
+    return ssl.create_default_context(cadata=certificates.root().pem.decode())
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_it_is_handed_over_in_secret_where_the_server_can(security: str) -> None:
+    who = {"host": "localhost", "security": security, "user": "clusterra", "password": "s3cret"}
+    answer, server = mailed(
+        mailer={**who, "tls": believing()},
+        tls=certificates.server(here()),
+        at_once=security == "tls",
+    )
+
+    assert (answer.status, answer.why) == (250, "")
+    assert read(server)["Subject"] == MAIL.subject
+    if security == "starttls":
+        in_the_open = server.heard[: server.heard.index("(in secret)")]
+        assert [line.split()[0].upper() for line in in_the_open] == ["EHLO", "STARTTLS"]
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_server_with_another_name_or_unknown_authority_is_told_nothing(security: str) -> None:
+    tls, at_once = certificates.server(here()), security == "tls"
+    for mailer, why in (
+        ({"host": "127.0.0.1", "tls": believing()}, "Its certificate is for another address."),
+        ({"host": "localhost"}, "signed by an authority that this server does not trust"),
+    ):
+        how = {**mailer, "security": security, "user": "clusterra", "password": "s3cret"}
+        answer, server = mailed(mailer=how, tls=tls, at_once=at_once)
+
+        assert (answer.status, answer.failure) == (None, Failure.TLS)
+        assert why in answer.why
+        assert not any(line.startswith(("AUTH", "mail")) for line in server.heard)
 
 
 def test_certificates_are_checked() -> None:

@@ -18,6 +18,7 @@ from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
 from time import perf_counter
 
+from clusterra.adapters.tls_words import why_insecure
 from clusterra.core.errors import Invalid
 from clusterra.core.webhooks.delivery import Timings
 from clusterra.core.webhooks.exchange import SNIPPET, Answer, Failure
@@ -182,7 +183,7 @@ def _silent(error: OSError, mailer: SmtpMailer) -> Answer:
     server = f"The mail server {mailer.host}"
     match error:
         case ssl.SSLError():
-            why = f"The certificate or TLS of {mailer.host} is not good: {error.reason}."
+            why = f"{server} cannot be spoken to safely. {why_insecure(error)}"
             return Answer(failure=Failure.TLS, why=why)
         case socket.gaierror():
             return Answer(failure=Failure.DNS, why=f"{server} cannot be found by that name.")

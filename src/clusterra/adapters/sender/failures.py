@@ -9,35 +9,11 @@ from aiohttp.http_exceptions import LineTooLong
 
 from clusterra.adapters.sender.connector import EndlessInterim
 from clusterra.adapters.sender.dial import Dial
+from clusterra.adapters.tls_words import why_insecure
 from clusterra.core.webhooks.exchange import Failure
 
 CONNECT = 5.0
 """Seconds until a connection must stand, its TLS included."""
-
-# OpenSSL's numbers for what is wrong with a certificate.
-_CERTIFICATE = {
-    9: "Its certificate is not valid yet.",
-    10: "Its certificate has expired.",
-    18: "Its certificate is signed by nobody but itself.",
-    19: "Its certificate is signed by an authority that this server does not trust.",
-    20: "Its certificate is signed by an authority that this server does not trust, or it leaves"
-    " out one in between.",
-    23: "Its certificate has been revoked.",
-    62: "Its certificate is for another name.",
-    64: "Its certificate is for another address.",
-}
-_CERTIFICATE[21] = _CERTIFICATE[20]
-
-# By a part of OpenSSL's name for it.
-_TLS = (
-    ("CERTIFICATE_REQUIRED", "It wants to see a certificate of ours, and there is none."),
-    ("PROTOCOL_VERSION", "It speaks no TLS of version 1.2 or newer."),
-    ("UNSUPPORTED_PROTOCOL", "It speaks no TLS of version 1.2 or newer."),
-    ("WRONG_VERSION_NUMBER", "It speaks no TLS on this port."),
-    ("RECORD_LAYER", "It speaks no TLS on this port."),
-    ("HTTP_REQUEST", "It speaks no TLS on this port."),
-    ("HANDSHAKE_FAILURE", "It would not agree on how to encrypt, or wants a certificate of ours."),
-)
 
 _PROXY = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
 _BROKEN = (aiohttp.ClientConnectionError, OSError)
@@ -55,7 +31,7 @@ def failure_of(error: BaseException, dial: Dial, timeout_seconds: float) -> tupl
     lost = None if dial.handler is None else dial.handler.lost
     insecure = next(filter(_is_of_ssl, [*_chain(error), *_chain(lost)]), None)
     if isinstance(insecure, ssl.SSLError):
-        return Failure.TLS, _insecure(insecure)
+        return Failure.TLS, why_insecure(insecure)
     if dial.securing and not dial.ready:
         return Failure.TLS, "It broke off the TLS handshake."
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -103,13 +79,6 @@ def _unconnected(error: OSError, dial: Dial) -> str:
     if error.errno in _NO_WAY:
         return f"There is no way from this server to {dial.target.host}."
     return f"The connection to {where} failed."
-
-
-def _insecure(error: ssl.SSLError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return _CERTIFICATE.get(error.verify_code, "Its certificate cannot be trusted.")
-    named = f"{error.reason or ''} {error}".upper()
-    return next((said for part, said in _TLS if part in named), "The TLS handshake failed.")
 
 
 def _is_of_ssl(error: BaseException) -> bool:
