@@ -78,11 +78,30 @@ class Peer:
         self._writer.transport.pause_reading()  # type: ignore[attr-defined]
         await asyncio.Event().wait()
 
+    async def pass_on_to(self, port: int) -> None:
+        """Be a pipe between the far side and a server of this machine, until either has gone."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        ways = [_flow(self._reader, writer), _flow(reader, self._writer)]
+        flowing = [asyncio.ensure_future(way) for way in ways]
+        try:
+            await asyncio.wait(flowing, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in flowing:
+                each.cancel()
+            await asyncio.gather(*flowing, return_exceptions=True)
+            writer.transport.abort()
+
     def reset(self) -> None:
         """Break off, so that the far side gets an error and no end."""
         given = self._writer.get_extra_info("socket")
         given.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
+
+
+async def _flow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while piece := await reader.read(_PIECE):
+        writer.write(piece)
+        await writer.drain()
 
 
 Script = Callable[[Peer], Awaitable[None]]

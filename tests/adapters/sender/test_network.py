@@ -15,6 +15,7 @@ from clusterra.core.webhooks.addresses import NOTHING
 from clusterra.core.webhooks.endpoint import Reach
 from clusterra.core.webhooks.exchange import Failure
 from clusterra.core.webhooks.url import read_url
+from tests.adapters.sender import certificates
 from tests.adapters.sender.acts import OK, answers_well
 from tests.adapters.sender.hostile import Peer, serving
 from tests.adapters.sender.recorder import PUBLIC, Recorder, sending, to
@@ -376,6 +377,36 @@ def test_a_proxy_of_the_settings_is_used_and_targets_are_judged_all_the_same() -
                     assert bad.failure is Failure.BLOCKED
                 assert len(proxy.requests) == 2
             assert set(recorder.dialled) == {"127.0.0.1"}
+
+    asyncio.run(run())
+
+
+def test_behind_a_proxy_https_is_between_us_and_the_endpoint_alone() -> None:
+    async def run() -> None:
+        async with serving(answers_well, tls=certificates.good) as place:
+
+            async def passes_on(peer: Peer) -> None:
+                await peer.hear()
+                await peer.say(b"HTTP/1.1 200 Connected\r\n\r\n")
+                await peer.pass_on_to(place.port)
+
+            async with serving(passes_on) as proxy:
+                recorder = Recorder({NAME: [PUBLIC]})
+                authorities = certificates.root().pem.decode()
+                through = f"http://127.0.0.1:{proxy.port}"
+                async with sending(recorder, proxy=through, authorities=authorities) as sender:
+                    answers = [await sender.send(to(URL)) for _ in range(2)]
+                async with sending(recorder, proxy=through) as unbelieving:
+                    wrong = await unbelieving.send(to(URL))
+
+        assert [answer.status for answer in answers] == [200, 200]
+        assert len(place.requests) == 2
+        assert place.requests[0].startswith(b"POST /hook HTTP/1.1")
+        [first, second] = proxy.requests  # the connection is kept for the second message
+        assert first.startswith(f"CONNECT {NAME}:443 ".encode())
+        assert b"webhook-id" not in first.lower()
+        assert second.startswith(b"CONNECT")
+        assert wrong.failure is Failure.TLS
 
     asyncio.run(run())
 
