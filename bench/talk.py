@@ -25,7 +25,7 @@ from clusterra import serve
 from clusterra.adapters.envelope import spell
 from clusterra.control.plane import Plane
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid7
 from clusterra.loops import running

@@ -10,7 +10,7 @@ from clusterra.adapters.memory_archive import MemoryArchive
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.export import export
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8
 from tests.builders import NOON

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from clusterra.adapters.envelope import spell
 from clusterra.api.app import describe
 from clusterra.api.catalogue import asyncapi, bundle
-from clusterra.core.events.catalogue import CATALOGUE, ChargeFact, WasteFact
+from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.events.catalogue.costs import ChargeFact
+from clusterra.core.events.catalogue.fleet import WasteFact
 from clusterra.core.events.derive import derive, ripe
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact

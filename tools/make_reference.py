@@ -135,7 +135,7 @@ SECTIONS = {
 EVENTS_INTRO = """\
 # Events
 
-*Made from `core/events/catalogue.py` by `make docs`; edit the catalogue, not this page.*
+*Made from `core/events/catalogue/` by `make docs`; edit the catalogue, not this page.*
 
 Everything that happens on a cluster is one event in its ledger: once, in order, for ever. Read it by the
 page (`GET /v1/clusters/{id}/events`), as it happens (`…/events/stream`, Server-Sent Events), for one job

@@ -19,7 +19,7 @@ from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.export import export
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.chain import Growing, Head
 from clusterra.core.events.event import Draft, Event, EventQuery
 from clusterra.core.events.reading import Verdict

@@ -22,7 +22,7 @@ from clusterra.core.change import Change
 from clusterra.core.cost.books import By, Entry, Payer, Spending
 from clusterra.core.cost.charges import Charge, accrued
 from clusterra.core.cost.periods import Period, named
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import fleet as facts
 from clusterra.core.events.event import Draft
 
 LAB = "clus1a2b"

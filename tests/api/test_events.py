@@ -10,7 +10,8 @@ import pytest
 
 from clusterra.api.app import make_app
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.admin import AdminTokenCreated
+from clusterra.core.events.catalogue.people import UserLogin
 from clusterra.core.events.event import Draft, EventQuery
 from clusterra.core.ids import uuid8
 from tests.api.asgi import Answer, ask
@@ -45,7 +46,7 @@ class Ledger:
 def a_login(email: str = "ben") -> Draft:
     return Draft(
         id=uuid8("login", email),
-        fact=facts.UserLogin(email=email, address="10.0.0.1"),
+        fact=UserLogin(email=email, address="10.0.0.1"),
         at=NOON,
         actor=f"user:{email}",
         subject=f"user/{email}",
@@ -55,7 +56,7 @@ def a_login(email: str = "ben") -> Draft:
 def a_token() -> Draft:
     return Draft(
         id=uuid8("token"),
-        fact=facts.AdminTokenCreated(id="t1"),
+        fact=AdminTokenCreated(id="t1"),
         at=NOON,
         actor="user:root",
         subject="token/t1",

@@ -11,7 +11,7 @@ from clusterra.api.app import make_app
 from clusterra.control.people.doing import told
 from clusterra.core.access import Role
 from clusterra.core.change import Change, Record
-from clusterra.core.events.catalogue import FleetResized, FleetShortage
+from clusterra.core.events.catalogue.fleet import FleetResized, FleetShortage
 from clusterra.core.events.fact import Fact
 from clusterra.core.scaling.demand import Demand, Line, Need
 from clusterra.core.scaling.edge import EdgeReport

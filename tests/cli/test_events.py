@@ -9,7 +9,7 @@ import pytest
 
 from clusterra.adapters.envelope import spell
 from clusterra.cli.screen import Screen
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from tests.cli.conftest import Terminal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.webhooks.sign import secret_from
 from clusterra.core.webhooks.verify import explain
 from clusterra.wire.webhooks import EventTriggered

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import Conflict, Refused
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.clusters import ClusterConnected, ClusterStarted
+from clusterra.core.events.catalogue.fleet import FleetResized
+from clusterra.core.events.catalogue.jobs import JobCompleted, JobStarted
 from clusterra.core.events.chain import START, Growing, Head
 from clusterra.core.events.event import Draft, Event, EventQuery
 from clusterra.core.events.fact import Fact
@@ -184,11 +186,11 @@ def test_whoever_is_told_of_a_number_can_read_it(store: Store) -> None:
 
 
 kinds: list[Fact] = [
-    facts.JobStarted(job_id=1),
-    facts.JobCompleted(job_id=1),
-    facts.ClusterConnected(slurm_version="25.05", api_version="v0.0.43"),
-    facts.ClusterStarted(),
-    facts.FleetResized(shape="s", before=0, after=1, reason="r"),
+    JobStarted(job_id=1),
+    JobCompleted(job_id=1),
+    ClusterConnected(slurm_version="25.05", api_version="v0.0.43"),
+    ClusterStarted(),
+    FleetResized(shape="s", before=0, after=1, reason="r"),
 ]
 subjects = ["job/4", "job/43", "job/431", "cluster", "node/w[1]"]
 actors = ["system:slurm", "user:ana", "user:ana@lab.org"]

@@ -13,7 +13,8 @@ from clusterra.control.plane import Plane
 from clusterra.core.access import Caller, Role
 from clusterra.core.change import Change
 from clusterra.core.errors import Forbidden, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.jobs import JobCancelled
+from clusterra.core.events.catalogue.nodes import NodeDown, NodeSpotInterrupted, NodeTerminated
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.jobs.compose import JobWish, compose
@@ -192,7 +193,7 @@ def test_others_are_refused() -> None:
 def test_a_spot_notice_counts_around_the_end_only(minutes: float, cause: Cause) -> None:
     async def story(here: Here) -> None:
         job = await here.ended(JobState.NODE_FAIL)
-        notice = facts.NodeSpotInterrupted(node=job.nodes, action="terminate")
+        notice = NodeSpotInterrupted(node=job.nodes, action="terminate")
         await here.told(notice, subject=f"node/{job.nodes}", minutes=minutes)
 
         found = await here.diagnosis()
@@ -206,7 +207,7 @@ def test_a_spot_notice_counts_around_the_end_only(minutes: float, cause: Cause) 
 def test_a_node_that_we_gave_up_for_the_cloud_was_taken_back() -> None:
     async def story(here: Here) -> None:
         job = await here.ended(JobState.NODE_FAIL)
-        down = facts.NodeDown(node=job.nodes, reason=TAKEN_BACK)
+        down = NodeDown(node=job.nodes, reason=TAKEN_BACK)
         await here.told(down, subject=f"node/{job.nodes}")
 
         assert (await here.diagnosis()).cause is Cause.SPOT_INTERRUPTED
@@ -217,7 +218,7 @@ def test_a_node_that_we_gave_up_for_the_cloud_was_taken_back() -> None:
 def test_what_happens_to_other_nodes_is_none_of_its_business() -> None:
     async def story(here: Here) -> None:
         await here.ended(JobState.NODE_FAIL)
-        await here.told(facts.NodeDown(node="elsewhere"), subject="node/elsewhere")
+        await here.told(NodeDown(node="elsewhere"), subject="node/elsewhere")
 
         assert (await here.diagnosis()).node_events == ()
 
@@ -227,7 +228,7 @@ def test_what_happens_to_other_nodes_is_none_of_its_business() -> None:
 def test_a_worker_that_leaves_after_its_job_is_no_evidence() -> None:
     async def story(here: Here) -> None:
         job = await here.ended(JobState.FAILED, exit_code=7)
-        gone = facts.NodeTerminated(node=job.nodes)
+        gone = NodeTerminated(node=job.nodes)
         await here.told(gone, subject=f"node/{job.nodes}", minutes=1)
         assert (await here.diagnosis()).node_events == ()
 
@@ -240,7 +241,7 @@ def test_a_worker_that_leaves_after_its_job_is_no_evidence() -> None:
 def test_whoever_cancelled_it_is_named() -> None:
     async def story(here: Here) -> None:
         await here.ended(JobState.CANCELLED)
-        cancelled = facts.JobCancelled(job_id=1, why="over its quota")
+        cancelled = JobCancelled(job_id=1, why="over its quota")
         await here.told(cancelled, subject="job/1", minutes=1, by="system:quota")
 
         found = await here.diagnosis()

@@ -4,7 +4,7 @@ import asyncio
 
 from clusterra.control.evict import Evictor
 from clusterra.core.change import Change
-from clusterra.core.events.catalogue import NodeSpotInterrupted
+from clusterra.core.events.catalogue.nodes import NodeSpotInterrupted
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import JobState
 from clusterra.core.scaling.edge import EdgeReport, Machine

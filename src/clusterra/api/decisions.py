@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from clusterra.control.recall import recall_newest
-from clusterra.core.events.catalogue import FleetResized, FleetShortage
+from clusterra.core.events.catalogue.fleet import FleetResized, FleetShortage
 from clusterra.core.events.event import Event, EventQuery
 from clusterra.ports import Store
 from clusterra.wire.fleet import DecisionPage, DecisionView, ResizeTold, ShortageTold

@@ -17,7 +17,7 @@ from clusterra.control.site import Site
 from clusterra.core.change import Record
 from clusterra.core.clusters import REGISTERED, Registered
 from clusterra.core.errors import ClusterraError, Conflict, Invalid
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.ids import cluster_id
 from clusterra.core.people.credentials import ClusterKey, KeyUse
 from clusterra.core.quote import shown

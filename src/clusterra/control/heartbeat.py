@@ -17,7 +17,7 @@ import structlog
 from clusterra.control.edge import Wanted
 from clusterra.control.site import Site
 from clusterra.core.errors import Conflict, NotFound, Unreachable
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import nodes as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8
 from clusterra.core.scaling.edge import EdgeReport, Failed, Offering

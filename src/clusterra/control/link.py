@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.clusters import SlurmInfo
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import clusters as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8

@@ -9,7 +9,7 @@ from clusterra.control.people.doing import Doer, told
 from clusterra.control.site import Site
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import Refused
-from clusterra.core.events.catalogue import AdminPolicyChanged
+from clusterra.core.events.catalogue.admin import AdminPolicyChanged
 from clusterra.core.scaling.edit import PolicyEdit, differences, edited
 from clusterra.core.scaling.policy import POLICY, Policy
 from clusterra.ports import Clock, Store

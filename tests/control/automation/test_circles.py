@@ -4,7 +4,7 @@ import asyncio
 
 from clusterra.control.automation import read
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import JobState
 from clusterra.ports import Store

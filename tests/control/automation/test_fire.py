@@ -8,7 +8,7 @@ from typing import Any
 from clusterra.core.access import Role
 from clusterra.core.automation.guard import HOURLY, LINEAGE
 from clusterra.core.change import Change
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import people as facts
 from clusterra.core.events.event import Draft, EventQuery
 from clusterra.core.jobs.job import JobState
 from clusterra.core.people.person import ledger_of

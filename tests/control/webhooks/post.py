@@ -11,7 +11,7 @@ from clusterra.adapters.memory import ManualClock
 from clusterra.adapters.memory_sender import MemorySender
 from clusterra.control.plane import Plane
 from clusterra.core.change import Change
-from clusterra.core.events.catalogue import JobFailed
+from clusterra.core.events.catalogue.jobs import JobFailed
 from clusterra.core.events.event import Draft, EventQuery
 from clusterra.core.events.interest import Interest
 from clusterra.core.people.person import Person, ledger_of

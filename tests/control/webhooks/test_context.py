@@ -6,7 +6,7 @@ from datetime import timedelta
 from clusterra.control.people.edit import edit_workspace
 from clusterra.core.access import OthersJobs
 from clusterra.core.change import Change
-from clusterra.core.events.catalogue import JobOutOfMemory
+from clusterra.core.events.catalogue.jobs import JobOutOfMemory
 from clusterra.core.jobs.job import JobState
 from clusterra.ports import Store
 from tests.builders import NOON, a_job

@@ -12,7 +12,7 @@ from clusterra.control.people.edit import edit_workspace
 from clusterra.core.access import OthersJobs
 from clusterra.core.change import Change
 from clusterra.core.errors import Conflict, Invalid
-from clusterra.core.events.catalogue import JobCompleted
+from clusterra.core.events.catalogue.jobs import JobCompleted
 from clusterra.core.webhooks.delivery import Delivery, DeliveryState
 from clusterra.core.webhooks.endpoint import Endpoint, EndpointState
 from clusterra.core.webhooks.exchange import Answer, Failure, Outgoing

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.core.errors import Invalid
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.collector import CollectorGap
+from clusterra.core.events.catalogue.jobs import JobFailed
 from clusterra.core.events.derive import derive
 from clusterra.core.events.event import Draft
 from clusterra.core.events.heard import Heard, as_told, read, read_row, rows
@@ -294,7 +295,7 @@ def test_a_gap_says_how_much_and_when() -> None:
         {"event": "collector.gap", "lost": "7", "since": AT, "until": "1770458460", "why": "full"}
     )
 
-    assert made.fact == facts.CollectorGap(
+    assert made.fact == CollectorGap(
         lost=7,
         since=datetime(2026, 2, 7, 10, tzinfo=UTC),
         until=datetime(2026, 2, 7, 10, 1, tzinfo=UTC),
@@ -361,7 +362,7 @@ def test_what_was_told_of_an_unknown_job_is_an_event_of_the_catalogue() -> None:
     told = as_told(heard, LAB)
 
     assert told is not None
-    assert isinstance(told.fact, facts.JobFailed)
+    assert isinstance(told.fact, JobFailed)
     assert (told.fact.exit_code, told.fact.observed_by, told.fact.ran_seconds) == (1, "hook", 10)
     assert (told.subject, told.at) == ("job/41", heard.at)
 

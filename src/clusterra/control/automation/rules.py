@@ -22,7 +22,7 @@ from clusterra.core.automation.rule import (
 )
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import Conflict, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8
 from clusterra.core.people.person import ledger_of

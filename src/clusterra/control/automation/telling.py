@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.core.automation.firing import Firing
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import automations as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8

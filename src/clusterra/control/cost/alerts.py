@@ -19,7 +19,9 @@ from clusterra.core.cost.periods import Period, day_of, zone
 from clusterra.core.cost.quota import WORKSPACE, Quotas, subject_of
 from clusterra.core.cost.quota_standing import Standing
 from clusterra.core.cost.settle import METER
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.costs import JobCostOverEstimate
+from clusterra.core.events.catalogue.fleet import FleetCostWasteHigh
+from clusterra.core.events.catalogue.people import UserCostUnusual
 from clusterra.core.events.derive import about, correlation
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
@@ -59,7 +61,7 @@ class Alerts:
         if quotas.waste_per_day is not None:
             wasted = await total(sites, day, what=WASTE, store=self.store)
             if wasted.micros > quotas.waste_per_day:
-                fact = facts.FleetCostWasteHigh(
+                fact = FleetCostWasteHigh(
                     period=day.name, micros=wasted.micros, limit_micros=quotas.waste_per_day
                 )
                 once = (workspace, "waste_high", day.name, quotas.waste_per_day)
@@ -89,7 +91,7 @@ class Alerts:
         before = await self._days_before(workspace, quotas, sites, day)
         return [
             _draft(
-                facts.UserCostUnusual(
+                UserCostUnusual(
                     user=each.whose,
                     period=day.name,
                     micros=each.day.spent,
@@ -140,8 +142,8 @@ class Alerts:
 
     def _too_dear(self, id: str, each: Open, cost: int) -> Draft:
         job = each.job
-        fact = facts.JobCostOverEstimate(
-            **about(job, facts.JobCostOverEstimate),
+        fact = JobCostOverEstimate(
+            **about(job, JobCostOverEstimate),
             restarts=job.restarts,
             person=each.payer.person,
             usd_per_hour_micros=each.usd_per_hour,

@@ -31,7 +31,8 @@ from clusterra.core.cost.going import (
 from clusterra.core.cost.quota import Mode, subject_of
 from clusterra.core.cost.quota_standing import HIGH_PERCENT, Standing, percent
 from clusterra.core.errors import ClusterraError, Conflict, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.costs import JobCostOverQuota
+from clusterra.core.events.catalogue.people import UserQuotaExceeded, UserQuotaHigh
 from clusterra.core.events.derive import about, correlation
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8
@@ -160,7 +161,7 @@ def _reached(workspace: str, standing: Standing) -> Iterable[Draft]:
     quota = standing.quota
     if quota.mode is Mode.OBSERVE:
         return
-    kinds = ((HIGH_PERCENT, facts.UserQuotaHigh), (100, facts.UserQuotaExceeded))
+    kinds = ((HIGH_PERCENT, UserQuotaHigh), (100, UserQuotaExceeded))
     for figures, limit in ((standing.month, standing.limit), (standing.day, quota.day)):
         share = percent(figures.spent, limit)
         for from_percent, kind in kinds:
@@ -191,8 +192,8 @@ def _notice_draft(each: Going, notice: Notice) -> Draft:
         # With its moment: a notice that was withdrawn may have to be given again. That two
         # servers do not give the same one is seen to by the record it is committed with.
         id=uuid8(this.cluster, "job", id, born, job.restarts, "over_quota", notice.at),
-        fact=facts.JobCostOverQuota(
-            **about(job, facts.JobCostOverQuota),
+        fact=JobCostOverQuota(
+            **about(job, JobCostOverQuota),
             restarts=job.restarts,
             person=this.open.payer.person,
             usd_per_hour_micros=this.open.usd_per_hour,

@@ -14,7 +14,7 @@ from clusterra.core.cost.open import Open
 from clusterra.core.cost.prices import Quote, Source
 from clusterra.core.cost.reckon import at_rest, while_running
 from clusterra.core.cost.so_far import CostSoFar
-from clusterra.core.events.catalogue import JobCostEstimated, JobCostFinalized
+from clusterra.core.events.catalogue.costs import JobCostEstimated, JobCostFinalized
 from clusterra.core.events.event import Event
 from clusterra.core.hosts import expand
 from clusterra.core.jobs.job import Job, JobState

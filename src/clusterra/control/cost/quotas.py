@@ -31,7 +31,7 @@ from clusterra.core.cost.quota_edit import (
 )
 from clusterra.core.cost.quota_standing import Standing, follows
 from clusterra.core.errors import Conflict
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.events.fact import Fact
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.people.person import ledger_of

@@ -13,7 +13,7 @@ from clusterra.core.change import Change
 from clusterra.core.cost.own_rates import differences
 from clusterra.core.cost.prices import Rates
 from clusterra.core.errors import Unreachable
-from clusterra.core.events.catalogue import AdminPricesChanged
+from clusterra.core.events.catalogue.admin import AdminPricesChanged
 from clusterra.ports import Clock, Store
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from clusterra.core.budget import Budget
 from clusterra.core.errors import ClusterraError, Unreachable
-from clusterra.core.events.catalogue import JobCostEstimated, JobCostFact, JobCostFinalized
+from clusterra.core.events.catalogue.costs import JobCostEstimated, JobCostFact, JobCostFinalized
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import Job
 from clusterra.core.money import dollars, per_hour

@@ -17,7 +17,7 @@ from clusterra.core.cost.books import Sums, What
 from clusterra.core.cost.settle import METER
 from clusterra.core.cost.waste import Waste, by_quarters, entries
 from clusterra.core.errors import Conflict
-from clusterra.core.events.catalogue import FleetCostWasted, WasteFact
+from clusterra.core.events.catalogue.fleet import FleetCostWasted, WasteFact
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8
 from clusterra.core.jobs.job import Job

@@ -8,7 +8,7 @@ from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Doer, told
 from clusterra.core.access import OthersJobs
 from clusterra.core.errors import Invalid
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.people.person import PERSON, WORKSPACE, Person
 from clusterra.core.quote import shown
 

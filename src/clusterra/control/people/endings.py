@@ -7,7 +7,8 @@ from clusterra.control.people.directory import Directory
 from clusterra.control.people.doing import Visit
 from clusterra.control.people.tokens import about
 from clusterra.core.change import Record
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.admin import AdminTokenRevoked
+from clusterra.core.events.catalogue.people import UserLogout
 from clusterra.core.events.fact import Fact
 from clusterra.core.people.credentials import LINK, SESSION, TOKEN, Session, Token
 from clusterra.core.people.person import Person
@@ -30,9 +31,9 @@ def facts_of(ended: Iterable[Record[Any]], person: Person, visit: Visit) -> Iter
     for record in ended:
         match record.value:
             case Token() as token:
-                yield facts.AdminTokenRevoked(**about(token, person, visit))
+                yield AdminTokenRevoked(**about(token, person, visit))
             case Session() as session:
-                yield facts.UserLogout(
+                yield UserLogout(
                     email=person.email,
                     address=visit.address,
                     agent=visit.agent,

@@ -8,7 +8,7 @@ from clusterra.control.people.doing import Doer, told
 from clusterra.control.people.drawn import new_id, new_secret
 from clusterra.core.change import Record
 from clusterra.core.errors import Conflict, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.people.credentials import (
     CLUSTER_KEY,
     KEY_PREFIX,

@@ -17,7 +17,7 @@ from clusterra.control.people.endings import facts_of, let_in_by
 from clusterra.core.access import Role
 from clusterra.core.change import Record
 from clusterra.core.errors import Conflict, Forbidden, NotFound, Refused
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import people as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.query import STATE_WORDS, Op, Query, Term
 from clusterra.core.people.email import read_email

@@ -15,7 +15,7 @@ from clusterra.control.people.doing import SYSTEM, Visit, told
 from clusterra.control.people.drawn import new_id
 from clusterra.core.change import Record
 from clusterra.core.errors import ClusterraError, Refused, Unauthenticated
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import people as facts
 from clusterra.core.events.fact import Fact
 from clusterra.core.people.credentials import ACCESS_FOR, SESSION, SESSION_FOR, TWO_TABS, Session
 from clusterra.core.people.person import Person

@@ -12,7 +12,7 @@ from clusterra.control.people.drawn import new_id, new_secret
 from clusterra.core.access import Scope
 from clusterra.core.change import Record
 from clusterra.core.errors import NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.people.credentials import TOKEN, TOKEN_PREFIX, Token, hash_of
 from clusterra.core.people.person import Person
 from clusterra.ports import Clock

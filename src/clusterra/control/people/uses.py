@@ -15,7 +15,7 @@ from clusterra.control.people.doing import Visit, told
 from clusterra.control.people.tokens import about
 from clusterra.core.change import Kind
 from clusterra.core.errors import Conflict
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import admin as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.people.credentials import CLUSTER_KEY, TOKEN, ClusterKey, Token
 from clusterra.ports import Clock

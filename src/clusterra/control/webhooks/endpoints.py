@@ -15,7 +15,13 @@ from clusterra.control.people.doing import SYSTEM, Doer, told
 from clusterra.control.people.drawn import new_id
 from clusterra.core.change import Change, Kind, Record
 from clusterra.core.errors import Conflict, Invalid, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.admin import (
+    AdminWebhookChanged,
+    AdminWebhookCreated,
+    AdminWebhookDeleted,
+    AdminWebhookSecretRotated,
+)
+from clusterra.core.events.catalogue.webhooks import WebhookDisabled
 from clusterra.core.events.fact import Fact
 from clusterra.core.events.interest import check_interest
 from clusterra.core.people.person import Person, ledger_of
@@ -143,7 +149,7 @@ class Endpoints:
             since=now,
             created_at=now,
         )
-        fact = facts.AdminWebhookCreated(id=endpoint.id, name=endpoint.name)
+        fact = AdminWebhookCreated(id=endpoint.id, name=endpoint.name)
         await self._put(
             Record(kind=WEBHOOK, id=endpoint.id, value=endpoint), fact, by, also=self._key(endpoint)
         )
@@ -190,7 +196,7 @@ class Endpoints:
         if by is not None:
             await self._change(changed, by)
             return changed
-        fact = facts.WebhookDisabled(id=id, name=endpoint.name, why=why)
+        fact = WebhookDisabled(id=id, name=endpoint.name, why=why)
         await self._put(replace(self._records[id], value=changed), fact, None)
         return changed
 
@@ -217,14 +223,14 @@ class Endpoints:
             endpoint,
             secrets=(Secret(sealed=self.vault.lock(secret)), *old)[:SECRETS_AT_ONCE],
         )
-        fact = facts.AdminWebhookSecretRotated(id=id, name=endpoint.name, old_until=until)
+        fact = AdminWebhookSecretRotated(id=id, name=endpoint.name, old_until=until)
         await self._put(replace(self._records[id], value=changed), fact, by)
         return secret, until
 
     async def delete(self, id: str, *, by: Doer) -> Endpoint:
         endpoint = self.get(id)
         health = await self.store.get(HEALTH, id, default=Health())
-        fact = facts.AdminWebhookDeleted(id=id, name=endpoint.name)
+        fact = AdminWebhookDeleted(id=id, name=endpoint.name)
         drops: list[Record[Any]] = [self._records[id], *([health] if health.version else [])]
         change = Change(drops=drops, events=[self._told(fact, id, by)])
         await self._commit(endpoint.workspace, change)
@@ -266,7 +272,7 @@ class Endpoints:
     async def _change(
         self, endpoint: Endpoint, by: Doer, *, also: Sequence[Record[str]] = ()
     ) -> None:
-        fact = facts.AdminWebhookChanged(id=endpoint.id, name=endpoint.name)
+        fact = AdminWebhookChanged(id=endpoint.id, name=endpoint.name)
         record = replace(self._records[endpoint.id], value=endpoint)
         await self._put(record, fact, by, also=also)
 

@@ -13,7 +13,7 @@ from clusterra.control.webhooks.outlet import Sent
 from clusterra.control.webhooks.together import Result, Together
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import Conflict, NotFound
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import webhooks as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8

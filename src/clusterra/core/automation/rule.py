@@ -8,7 +8,7 @@ from enum import StrEnum
 from clusterra.core.automation.action import Act, Action
 from clusterra.core.change import Kind
 from clusterra.core.errors import Invalid
-from clusterra.core.events.catalogue import JobEnded, JobFact
+from clusterra.core.events.catalogue.jobs import JobEnded, JobFact
 from clusterra.core.events.fact import NAMES
 from clusterra.core.events.filter import is_like
 from clusterra.core.events.interest import Interest, check_interest

@@ -18,7 +18,13 @@ from clusterra.core.cost.books import Entry, Payer
 from clusterra.core.cost.charges import HOUR
 from clusterra.core.cost.open import entry_of
 from clusterra.core.cost.prices import Quote
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.costs import (
+    ChargeFact,
+    JobCostEstimated,
+    JobCostFact,
+    JobCostFinalized,
+)
+from clusterra.core.events.catalogue.jobs import JobEnded, JobStarted
 from clusterra.core.events.derive import about, correlation, has_run
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8
@@ -106,9 +112,9 @@ def settle(
     books.requeued(old, {run.restarts: run for run in earlier})
     if old is not None and new.resized_at is not None and _is_resized(old, new):
         books.resized(old, new.resized_at)
-    if facts.JobStarted.type in what:
-        books.started(what[facts.JobStarted.type].at)
-    ends = [draft for draft in what.values() if isinstance(draft.fact, facts.JobEnded)]
+    if JobStarted.type in what:
+        books.started(what[JobStarted.type].at)
+    ends = [draft for draft in what.values() if isinstance(draft.fact, JobEnded)]
     # One that ended while it waited to run again costs no more, and is over.
     if ends and (has_run(new) or books.job.billed_runs):
         books.ended(ends[-1].at, was_lost=old is not None and old.state is JobState.LOST)
@@ -143,7 +149,7 @@ class _Books:
         amount, minutes = rate.usd_per_hour, job.time_limit_minutes
         total = None if amount is None or not minutes else amount * minutes * 60 // HOUR
         self.job = replace(job, estimated_micros=total)
-        fact = facts.JobCostEstimated(
+        fact = JobCostEstimated(
             **self._about(job, rate) | {"state": JobState.RUNNING.value},
             rebuilt=job.state.ended,
             basis=tuple(_said(each) for each in self._pricing.quotes(job, at)),
@@ -207,10 +213,10 @@ class _Books:
         bill = self._pricing.bill(run, until)
         why = self.job.why_unbilled or bill.why_unknown
         total = self.job.billed_micros + (bill.micros or 0)
-        fact = facts.JobCostFinalized(
+        fact = JobCostFinalized(
             **self._about(run, bill) | {"state": state.value},
             charges=tuple(
-                facts.ChargeFact(
+                ChargeFact(
                     since=each.since, until=each.until, usd_per_hour_micros=each.usd_per_hour
                 )
                 for each in bill.charges
@@ -234,7 +240,7 @@ class _Books:
         )
 
     def _about(self, job: Job, bill: Bill) -> dict[str, Any]:
-        return about(job, facts.JobCostFact) | {
+        return about(job, JobCostFact) | {
             "restarts": job.restarts,
             "person": self._pricing.payer(job).person,
             "usd_per_hour_micros": bill.usd_per_hour,
@@ -245,7 +251,7 @@ class _Books:
     def _tell(
         self,
         job: Job,
-        fact: facts.JobCostFact,
+        fact: JobCostFact,
         *,
         at: datetime,
         word: str,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.ids import uuid8

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.core.errors import Invalid
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.events.catalogue import jobs as facts
 from clusterra.core.events.derive import SLURM
 from clusterra.core.events.event import Draft
 from clusterra.core.events.notices import cluster_row, node_row, notice
@@ -42,7 +43,7 @@ _STATES_OF_ROWS = {"running": "started", **{word: word for word in _ENDS.values(
 
 _KINDS: Mapping[str, type[facts.JobFact]] = {
     name.removeprefix("job."): kind
-    for name, kind in facts.CATALOGUE.items()
+    for name, kind in CATALOGUE.items()
     # Nobody can say that a job is lost but whoever has looked everywhere.
     if issubclass(kind, facts.JobFact) and kind is not facts.JobLost
 }

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from clusterra.core.clusters import Node
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import nodes as facts
 from clusterra.core.events.derive import SLURM
 from clusterra.core.events.event import Draft
 from clusterra.core.ids import uuid8

@@ -10,7 +10,22 @@ from datetime import datetime
 from typing import Any
 
 from clusterra.core.errors import Invalid
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue.clusters import (
+    ClusterNotice,
+    ClusterStarted,
+    ClusterStarting,
+    ClusterStateFact,
+    ClusterStopped,
+    ClusterStopping,
+)
+from clusterra.core.events.catalogue.collector import CollectorGap, CollectorTested
+from clusterra.core.events.catalogue.nodes import (
+    NodeFact,
+    NodeLaunched,
+    NodeProvisioning,
+    NodeSpotInterrupted,
+    NodeTerminated,
+)
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.events.payload import Said, moment, number, text
@@ -23,20 +38,20 @@ _LAUNCHED = "EC2 Instance Launch Successful"
 _TERMINATED = "EC2 Instance Terminate Successful"
 _SPOT = "EC2 Spot Instance Interruption Warning"
 
-_NODE_STATES: Mapping[str, type[facts.NodeFact]] = {
-    "pending": facts.NodeProvisioning,
-    "running": facts.NodeLaunched,
-    "terminated": facts.NodeTerminated,
+_NODE_STATES: Mapping[str, type[NodeFact]] = {
+    "pending": NodeProvisioning,
+    "running": NodeLaunched,
+    "terminated": NodeTerminated,
 }
-_CLUSTER_STATES: Mapping[str, type[facts.ClusterStateFact]] = {
-    "pending": facts.ClusterStarting,
-    "starting": facts.ClusterStarting,
-    "running": facts.ClusterStarted,
-    "stopping": facts.ClusterStopping,
-    "stopped": facts.ClusterStopped,
+_CLUSTER_STATES: Mapping[str, type[ClusterStateFact]] = {
+    "pending": ClusterStarting,
+    "starting": ClusterStarting,
+    "running": ClusterStarted,
+    "stopping": ClusterStopping,
+    "stopped": ClusterStopped,
 }
-_KINDS: tuple[type[facts.NodeFact | facts.ClusterStateFact], ...] = (
-    *(*_NODE_STATES.values(), facts.NodeSpotInterrupted),
+_KINDS: tuple[type[NodeFact | ClusterStateFact], ...] = (
+    *(*_NODE_STATES.values(), NodeSpotInterrupted),
     *_CLUSTER_STATES.values(),
 )
 _BY_NAME = {kind.type: kind for kind in _KINDS}
@@ -46,9 +61,9 @@ def notice(heard: Said, *, cluster: str, now: datetime) -> Draft | None:
     """Return the event that a notice stands for; None if it is none that we know."""
     name, detail, at = heard.name, heard.detail, heard.at
     if name == "test.install":
-        tested = facts.CollectorTested(user=text(detail.get("user")))
+        tested = CollectorTested(user=text(detail.get("user")))
         return _once(tested, at, cluster=cluster, now=now, actor=COLLECTOR)
-    if name == facts.CollectorGap.type:
+    if name == CollectorGap.type:
         return _gap(detail, cluster=cluster)
     if name in _BY_NAME:
         return _draft(_BY_NAME[name], detail, at, cluster=cluster, now=now)
@@ -58,7 +73,7 @@ def notice(heard: Said, *, cluster: str, now: datetime) -> Draft | None:
     kind = _kind(whose, about, text(detail.get("state")))
     if kind is not None:
         return _draft(kind, detail, at, cluster=cluster, now=now)
-    other = facts.ClusterNotice(
+    other = ClusterNotice(
         name=" ".join(filter(None, (name, text(detail.get("state"))))), instance_id=_machine(detail)
     )
     return _once(other, at, cluster=cluster, now=now)
@@ -82,21 +97,19 @@ def cluster_row(row: Mapping[str, Any], *, cluster: str, now: datetime) -> Draft
     return _draft(kind, row, None, cluster=cluster, now=now)
 
 
-def _kind(
-    whose: str, about: str, state: str
-) -> type[facts.NodeFact | facts.ClusterStateFact] | None:
+def _kind(whose: str, about: str, state: str) -> type[NodeFact | ClusterStateFact] | None:
     if whose == "cluster":
         return _CLUSTER_STATES.get(state) if about == _CHANGED else None
     return {
         _CHANGED: _NODE_STATES.get(state),
-        _LAUNCHED: facts.NodeLaunched,
-        _TERMINATED: facts.NodeTerminated,
-        _SPOT: facts.NodeSpotInterrupted,
+        _LAUNCHED: NodeLaunched,
+        _TERMINATED: NodeTerminated,
+        _SPOT: NodeSpotInterrupted,
     }.get(about)
 
 
 def _draft(
-    kind: type[facts.NodeFact | facts.ClusterStateFact],
+    kind: type[NodeFact | ClusterStateFact],
     detail: Mapping[str, Any],
     at: datetime | None,
     *,
@@ -104,7 +117,7 @@ def _draft(
     now: datetime,
 ) -> Draft:
     machine = _machine(detail)
-    if issubclass(kind, facts.ClusterStateFact):
+    if issubclass(kind, ClusterStateFact):
         return _once(kind(instance_id=machine), at, cluster=cluster, now=now)
     node = text(detail.get("node_id") or detail.get("node"))
     if not machine and not node:
@@ -115,7 +128,7 @@ def _draft(
         )
     group = text(detail.get("asg_name") or detail.get("AutoScalingGroupName"))
     more = {}
-    if kind is facts.NodeSpotInterrupted:
+    if kind is NodeSpotInterrupted:
         more["action"] = text(detail.get("instance-action") or detail.get("action"))
     fact = kind(node=node, instance_id=machine, group=group, **more)
     if machine:
@@ -137,7 +150,7 @@ def _gap(detail: Mapping[str, Any], *, cluster: str) -> Draft:
             hint="Send {lost, since, until, why}.",
             code="which-gap",
         )
-    gap = facts.CollectorGap(lost=lost, since=since, until=until, why=text(detail.get("why")))
+    gap = CollectorGap(lost=lost, since=since, until=until, why=text(detail.get("why")))
     id = uuid8(cluster, gap.type, lost, since, until, gap.why)
     return Draft(id=id, fact=gap, at=until, actor=COLLECTOR, subject="cluster")
 

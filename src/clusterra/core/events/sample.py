@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clusterra.core.errors import Invalid
-from clusterra.core.events.catalogue import CATALOGUE, ChargeFact, WasteFact
+from clusterra.core.events.catalogue import CATALOGUE
+from clusterra.core.events.catalogue.costs import ChargeFact
+from clusterra.core.events.catalogue.fleet import WasteFact
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.events.interest import check_types

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from clusterra.core.clusters import Node
-from clusterra.core.events import catalogue as facts
+from clusterra.core.events.catalogue import fleet as facts
 from clusterra.core.scaling.demand import Demand
 from clusterra.core.scaling.edge import EdgeReport, Failed
 from clusterra.core.scaling.fleet import Fleet, Phase, Shortage, Worker
