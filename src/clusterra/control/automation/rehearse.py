@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from clusterra.core.access import Caller
+from clusterra.core.automation.action import Act
 from clusterra.core.automation.answer import answers
 from clusterra.core.automation.cause import Cause, read_cause
 from clusterra.core.automation.guard import Hourly, Lineage, why_stopped, why_too_many
@@ -27,7 +28,7 @@ class Would:
     """What it would have done about one event."""
 
     cause: Cause
-    action: str
+    action: Act
     stopped: str = ""
     """Why it would not have acted after all."""
 
@@ -136,7 +137,7 @@ class _Story:
         starts = False
         for _, action in wanted:
             why = too_many or why_stopped(rule, action.act, lineage)
-            self._note(Would(cause=cause, action=action.act.value, stopped=why))
+            self._note(Would(cause=cause, action=action.act, stopped=why))
             if why:
                 continue
             self.origins.add(cause.origin)
@@ -153,7 +154,7 @@ class _Story:
             found.stopped += 1
         else:
             found.acted += 1
-            found.started += would.action not in ("notify", "call")
+            found.started += would.action.starts_jobs
         if len(found.would) < MOST_SHOWN:
             found.would.append(would)
 
