@@ -14,7 +14,7 @@ from clusterra.api.automation_view import automation_view, firing_view, rehearsa
 from clusterra.api.door import plane_of
 from clusterra.api.guest import OPERATOR, Guest
 from clusterra.api.openapi import takes
-from clusterra.api.workspace_meant import workspace_meant
+from clusterra.api.workspace_meant import workspace_meant, workspaces_meant
 from clusterra.control.automation.rules import no_such_automation
 from clusterra.control.automation.whom import check_webhooks
 from clusterra.control.plane import Plane
@@ -44,15 +44,12 @@ _REHEARSED = ("id", "automation", "workspace", "since")
 async def list_automations(request: Request, workspace: str = "") -> Response:
     """List one's automations; for admins, all of the workspace's."""
     plane, guest = plane_of(request), guest_of(request)
-    mine = [workspace] if workspace else sorted(guest.workspaces(plane.people))
-    views = []
-    for each in mine:
-        caller = in_workspace(guest, plane, Deed.SEE_WEBHOOKS, workspace=each)
-        views += [
-            automation_view(plane, rule)
-            for rule in plane.automations.rules.of(each)
-            if may_keep(caller.role, rule.owner, guest.person.id)
-        ]
+    views = [
+        automation_view(plane, rule)
+        for id, caller in workspaces_meant(guest, plane, Deed.SEE_WEBHOOKS, workspace)
+        for rule in plane.automations.rules.of(id)
+        if may_keep(caller.role, rule.owner, guest.person.id)
+    ]
     return body.json(AutomationPage(automations=views, total=len(views)))
 
 
@@ -169,7 +166,6 @@ def _one(request: Request, automation: str, deed: Deed) -> tuple[Plane, Guest, C
 
 def _wish(plane: Plane, workspace: str, table: Mapping[str, Any]) -> RuleWish:
     wish = read_rule(table)
-
     named = tuple(
         plane.cluster_in(workspace, each, at="when.clusters") for each in wish.when.clusters
     )

@@ -21,7 +21,7 @@ from clusterra.api.webhook_view import (
     tested_view,
     webhook_view,
 )
-from clusterra.api.workspace_meant import workspace_meant
+from clusterra.api.workspace_meant import workspace_meant, workspaces_meant
 from clusterra.control.plane import Plane
 from clusterra.control.webhooks.endpoints import no_such_webhook
 from clusterra.control.webhooks.replay import Again
@@ -61,15 +61,12 @@ router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=Guarded
 async def list_webhooks(request: Request, workspace: str = "") -> Response:
     """List one's webhooks; for admins, all of the workspace's."""
     plane, guest = plane_of(request), guest_of(request)
-    mine = [workspace] if workspace else sorted(guest.workspaces(plane.people))
-    views = []
-    for each in mine:
-        caller = in_workspace(guest, plane, Deed.SEE_WEBHOOKS, workspace=each)
-        views += [
-            await webhook_view(plane, endpoint)
-            for endpoint in plane.webhooks.endpoints.of(each)
-            if may_keep(caller.role, endpoint.owner, guest.person.id)
-        ]
+    views = [
+        await webhook_view(plane, endpoint)
+        for id, caller in workspaces_meant(guest, plane, Deed.SEE_WEBHOOKS, workspace)
+        for endpoint in plane.webhooks.endpoints.of(id)
+        if may_keep(caller.role, endpoint.owner, guest.person.id)
+    ]
     return body.json(WebhookPage(webhooks=views, total=len(views)))
 
 
