@@ -6,7 +6,7 @@ what is in `wiring`.
 
 import os
 import platform
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -193,6 +193,7 @@ class Plane:
             admit=partial(self.quotas.admit, site),
             let_go=self.quotas.let_go,
             keep=self.requests.kept,
+            given=lambda _: self._told(id),
         )
         self.inboxes[id] = Inbox(site=site, store=store, clock=clock)
         self.heartbeats[id] = Heartbeats(site=site, clock=clock)
@@ -222,6 +223,13 @@ class Plane:
         await site.slurm.close()
         for known in (self.inboxes, self.heartbeats, self.people.clusters):
             known.pop(cluster)
+
+    def _told(self, cluster: str) -> Mapping[str, str]:
+        """Return what jobs of a cluster find in their environment: where to ask, and as what."""
+        found = {"CLUSTERRA_CLUSTER_ID": cluster}
+        if url := _console(self.settings.server):
+            found["CLUSTERRA_API"] = url
+        return found
 
     async def _zone_of(self, person: Person, workspace: str) -> str:
         """Return where somebody reads times: as they said, or as their workspace counts days."""

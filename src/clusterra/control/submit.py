@@ -12,7 +12,7 @@ wait for: Slurm is asked at once, and what came of it is recorded.
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -121,6 +121,9 @@ class Submitter:
     """Told the run id of a job that was admitted and that Slurm did not take."""
 
     keep: Keep = _forget
+    given: Callable[[str], Mapping[str, str]] = lambda _: {}
+    """What every job of a Linux user finds in its environment."""
+
     _under_way: dict[str, asyncio.Task[Submitted]] = field(default_factory=dict)
     _enrolling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: Notes = field(init=False)
@@ -166,7 +169,7 @@ class Submitter:
 
     async def rehearse(self, compose: Compose, caller: Caller) -> JobRequest:
         """Return what would be handed to Slurm, or refuse as a submission would; do nothing."""
-        login = await self.site.logins.rehearse(caller.user)
+        login = self._surrounded(await self.site.logins.rehearse(caller.user))
         request = compose(login, self.new_run_id())
         if request.properties.get("current_working_directory") == login.home:
             # It is made with the user.
@@ -263,7 +266,10 @@ class Submitter:
                 if user not in self.site.enrolled:
                     await self.site.slurm.enroll(user, self.site.account)
                     self.site.enrolled[user] = self.clock.now()
-        return login
+        return self._surrounded(login)
+
+    def _surrounded(self, login: Login) -> Login:
+        return replace(login, variables={**login.variables, **self.given(login.name)})
 
     async def _check(self, request: JobRequest) -> None:
         """Catch what Slurm would take and then fail, or refuse without saying what there is."""

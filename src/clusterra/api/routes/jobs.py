@@ -114,8 +114,21 @@ def _making(table: Mapping[str, Any], wish: JobWish | None, plane: Plane) -> Com
 
     def make(login: Login, run_id: str) -> JobRequest:
         if wish is None:
-            return compose_raw(table, home=login.home, user=login.name, run_id=run_id)
-        return compose(wish, home=login.home, user=login.name, run_id=run_id, now=plane.clock.now())
+            return compose_raw(
+                table,
+                home=login.home,
+                user=login.name,
+                run_id=run_id,
+                given=login.variables,
+            )
+        return compose(
+            wish,
+            home=login.home,
+            user=login.name,
+            run_id=run_id,
+            now=plane.clock.now(),
+            given=login.variables,
+        )
 
     return make
 

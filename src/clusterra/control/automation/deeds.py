@@ -89,7 +89,12 @@ class Deeds:
 
         def make(login: Login, run_id: str) -> JobRequest:
             return compose(
-                wish, home=login.home, user=login.name, run_id=run_id, now=self.clock.now()
+                wish,
+                home=login.home,
+                user=login.name,
+                run_id=run_id,
+                now=self.clock.now(),
+                given=login.variables,
             )
 
         user = site.user if firing.operator else owner.user

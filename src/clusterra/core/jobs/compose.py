@@ -69,11 +69,12 @@ def compose(
     user: str,
     run_id: str,
     now: datetime,
+    given: Mapping[str, str] | None = None,
     max_array: int | None = None,
 ) -> JobRequest:
     """Make the request for Slurm, or say what is wrong with the wish or the script.
 
-    `max_array` is the cluster's MaxArraySize, where it is known.
+    `given` are variables that every job finds; `max_array` is the cluster's MaxArraySize, where it is known.
     """
     check_script(wish.script)
     asks = _settled(wish)
@@ -91,6 +92,7 @@ def compose(
         properties=found,
         asks=asks.values(),
         wanted=wish.env,
+        given=given,
     )
     return JobRequest(script=wish.script, properties=found)
 

@@ -59,12 +59,14 @@ def environment(
     properties: Mapping[str, Any],
     asks: Iterable[Ask] = (),
     wanted: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Make the environment as slurmrestd wants it, a list of `NAME=value`; never empty.
 
     `--export` adds its assignments. ALL, NONE and the names of variables to pass on
     change nothing: there is no submitting shell to take them from. `submitted_from`
-    stands in for the directory where sbatch would have been called.
+    stands in for the directory where sbatch would have been called. `given` is what we
+    tell every job; whoever submits may say otherwise.
     """
     asks = tuple(asks)
     variables = {
@@ -78,6 +80,7 @@ def environment(
         **_MPI,
         **_told(properties),
         **{_FROM_OPTIONS[ask.option]: ask.text for ask in asks if ask.option in _FROM_OPTIONS},
+        **(given or {}),
     }
     for ask in asks:
         if ask.option == "export":

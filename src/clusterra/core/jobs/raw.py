@@ -89,7 +89,13 @@ def is_raw(body: Mapping[str, Any]) -> bool:
 
 
 def compose_raw(
-    body: Mapping[str, Any], *, home: str, user: str, run_id: str, max_array: int | None = None
+    body: Mapping[str, Any],
+    *,
+    home: str,
+    user: str,
+    run_id: str,
+    given: Mapping[str, str] | None = None,
+    max_array: int | None = None,
 ) -> JobRequest:
     """Make the request for Slurm of a body made for slurmrestd."""
     job = _job_of(body)
@@ -106,12 +112,13 @@ def compose_raw(
     found["comment"] = comment.stamp(run_id, found.get("comment", ""))
     if len(found["comment"].encode()) > comment.LONGEST:
         raise _wrong("comment", "is too long for Slurm", "Shorten it to 900 characters or so.")
-    found["environment"] = _environment_of(job, run_id) or environment(
+    found["environment"] = _environment_of(job, run_id, given or {}) or environment(
         home=home,
         user=user,
         run_id=run_id,
         submitted_from=found["current_working_directory"],
         properties=found,
+        given=given,
     )
     return JobRequest(script=script, properties=found)
 
@@ -234,8 +241,8 @@ def _words(name: str, value: Any) -> list[str]:
     return list(written)
 
 
-def _environment_of(job: Mapping[str, Any], run_id: str) -> list[str]:
-    """Return the environment that was sent, with our run id in it; empty if none was."""
+def _environment_of(job: Mapping[str, Any], run_id: str, given: Mapping[str, str]) -> list[str]:
+    """Return the environment that was sent, with what is ours in it; empty if none was."""
     sent = job.get("environment")
     if not sent:
         return []
@@ -251,5 +258,5 @@ def _environment_of(job: Mapping[str, Any], run_id: str) -> list[str]:
             f'must be a list of "NAME=value", got {shown(sent)}',
             'Send ["PATH=/usr/bin:/bin"], or leave it out for a plain login environment.',
         )
-    variables = dict(checked(pairs, at="environment")) | {RUN_ID: run_id}
+    variables = {**given, **checked(pairs, at="environment"), RUN_ID: run_id}
     return [f"{name}={value}" for name, value in variables.items()]

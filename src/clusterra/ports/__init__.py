@@ -1,0 +1,25 @@
+"""What the control plane needs from the world.
+
+Each protocol states promises. `tests/contracts` holds every adapter to them,
+the in-memory ones included, so a test that passes in memory means something.
+"""
+
+from clusterra.ports.clock import Clock as Clock
+from clusterra.ports.identity import Claims as Claims
+from clusterra.ports.identity import Provider as Provider
+from clusterra.ports.identity import Sealer as Sealer
+from clusterra.ports.ledger import Archive as Archive
+from clusterra.ports.ledger import Signer as Signer
+from clusterra.ports.logins import Login as Login
+from clusterra.ports.logins import Logins as Logins
+from clusterra.ports.logs import Logs as Logs
+from clusterra.ports.logs import Output as Output
+from clusterra.ports.outbound import Mailer as Mailer
+from clusterra.ports.outbound import Sender as Sender
+from clusterra.ports.prices import PriceList as PriceList
+from clusterra.ports.secrets import JwtKeys as JwtKeys
+from clusterra.ports.secrets import Vault as Vault
+from clusterra.ports.slurm import Slurm as Slurm
+from clusterra.ports.store import Store as Store
+from clusterra.ports.workers import Workers as Workers
+from clusterra.ports.workers import WorkerShape as WorkerShape
