@@ -329,6 +329,13 @@ class JobSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateSettings:
+    directory: Path | None = None
+    """Where templates (YAML files, also in directories below) lie that everybody on this server
+    has, beside those that come with the program."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
@@ -336,6 +343,7 @@ class Settings:
     prices: PriceSettings = field(default_factory=PriceSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
+    templates: TemplateSettings = field(default_factory=TemplateSettings)
     mail: MailSettings | None = None
     oidc: OidcSettings | None = None
     workspaces: tuple[WorkspaceSettings, ...] = ()

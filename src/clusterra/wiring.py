@@ -29,7 +29,9 @@ from clusterra.adapters.secret_file import secret_in
 from clusterra.adapters.slurm_absent import AbsentSlurm
 from clusterra.adapters.slurmrest.slurm import SlurmRest
 from clusterra.adapters.sqlite.store import SqliteStore
+from clusterra.adapters.template_files import shipped, template_files
 from clusterra.adapters.vault import LocalVault, open_vault
+from clusterra.adapters.yaml_text import read_yaml
 from clusterra.control.acts import Acts
 from clusterra.control.cost.meter import Meter
 from clusterra.control.cost.waste import Wasting
@@ -39,6 +41,7 @@ from clusterra.control.people.people import People
 from clusterra.control.plane import Plane
 from clusterra.control.record import Recorder
 from clusterra.control.site import Site
+from clusterra.control.templates.catalogue import OURS, SETTINGS, Catalogue
 from clusterra.core.access import Role
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Registered
@@ -120,6 +123,7 @@ def make_plane(
         jwt_keys=_jwt_keys(settings),
         price_list=price_list,
         spelled=lambda draft, ledger: spelled(draft, cluster=ledger, at=clock.now()),
+        catalogue=Catalogue(store=store, clock=clock, read=read_yaml),
         vault=vault or LocalVault(os.urandom(32)),
         sender=sender or MemorySender(),
         mailer=mailer,
@@ -208,6 +212,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         sender=_sender(settings),
         mailer=_mailer(settings),
     )
+    _stock(plane.catalogue, settings)
     try:
         await plane.bring_back()
         for id, ledger in plane.ledgers.items():
@@ -234,6 +239,22 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         for site in plane.sites.values():
             await site.slurm.close()
         store.close()
+
+
+def _stock(catalogue: Catalogue, settings: Settings) -> None:
+    """Take in the templates that everybody has; what is none is told of and left out."""
+    catalogue.stock([*template_files(shipped())], OURS)
+    directory = settings.templates.directory
+    if directory is not None and not directory.is_dir():
+        raise Invalid(
+            f"The directory of templates {directory} does not exist.",
+            hint="Make it, or take templates.directory out of the settings.",
+        )
+    if directory is not None:
+        catalogue.stock([*template_files(directory)], SETTINGS)
+    for each in catalogue.refused:
+        flaw = each.flaws[0]
+        log.warning("template.refused", file=each.file, line=flaw.line, why=flaw.reason)
 
 
 async def _tell_of_starts(settings: Settings, sites: list[Site]) -> None:

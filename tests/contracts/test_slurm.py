@@ -13,7 +13,7 @@ from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.memory_slurm import MemorySlurm
 from clusterra.adapters.slurmrest import SlurmRest
 from clusterra.core.errors import Conflict, Forbidden, Invalid, NotFound, Refused, Unreachable
-from clusterra.core.jobs.comment import stamp
+from clusterra.core.jobs.comment import Mark, stamp
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.ports import Slurm
@@ -226,7 +226,7 @@ def test_what_holds_jobs_back_cannot_be_told_from_where_slurm_cannot_be_reached(
 
 def test_a_submitted_job_waits_under_its_users_name_with_what_was_asked_for(world: World) -> None:
     async def story() -> None:
-        job = await world.submit(hold=True, comment=stamp("run-1", "a note"))
+        job = await world.submit(hold=True, comment=stamp(Mark(run_id="run-1", note="a note")))
 
         assert job.state is JobState.PENDING
         assert (job.name, job.user, job.account) == ("contract", world.user, world.account)

@@ -33,7 +33,7 @@ async def submits(
     def compose(login: Login, run_id: str) -> JobRequest:
         asked: dict[str, Any] = {
             "current_working_directory": login.home,
-            "comment": comment.stamp(run_id),
+            "comment": comment.stamp(comment.Mark(run_id=run_id)),
             "minimum_cpus": cpus,
         }
         asked["time_limit"] = {"infinite": True} if minutes is None else minutes

@@ -38,7 +38,10 @@ async def send(
     **properties: object,
 ) -> Submitted:
     def compose(login: Login, run_id: str) -> JobRequest:
-        asked = {"current_working_directory": login.home, "comment": comment.stamp(run_id)}
+        asked = {
+            "current_working_directory": login.home,
+            "comment": comment.stamp(comment.Mark(run_id=run_id)),
+        }
         return JobRequest(script="#!/bin/sh\n", properties=asked | properties)
 
     done = await made.submit(compose, caller, body=body, key=key)

@@ -215,7 +215,9 @@ def test_again_it_is_known_by_another_run_id() -> None:
 
     second = again(first, run_id=NEXT)
 
-    assert comment.read(second.properties["comment"]) == (NEXT, "try 1; a=b")
+    assert comment.read(second.properties["comment"]) == comment.Mark(
+        run_id=NEXT, note="try 1; a=b"
+    )
     named = [each for each in second.properties["environment"] if each.startswith("CLUSTERRA_RUN_")]
     assert named == [f"CLUSTERRA_RUN_ID={NEXT}"]
     assert {"A=1"} <= set(second.properties["environment"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.core.errors import ClusterraError, Invalid
-from clusterra.core.jobs.comment import read
+from clusterra.core.jobs.comment import Mark, read
 from clusterra.core.jobs.compose import JobWish, compose
 
 NOON = datetime(2031, 5, 1, 12, tzinfo=UTC)
@@ -48,7 +48,7 @@ def test_a_bare_script_gets_what_slurmrestd_insists_on_and_nothing_else() -> Non
     assert job["name"] == "job"
     assert job["current_working_directory"] == "/home/ana"
     assert job["standard_output"] == "/home/ana/job_%j.out"
-    assert read(job["comment"]) == (RUN, "")
+    assert read(job["comment"]) == Mark(run_id=RUN)
 
 
 def test_every_wish_reaches_slurm() -> None:
@@ -79,7 +79,7 @@ def test_every_wish_reaches_slurm() -> None:
 
     assert env_of(job)["A"] == "b"
     assert env_of(job)["SLURM_SUBMIT_DIR"] == "/data/run"
-    assert read(job.pop("comment")) == (RUN, "grid search")
+    assert read(job.pop("comment")) == Mark(run_id=RUN, note="grid search")
     del job["environment"]
     assert job == {
         "name": "train",
@@ -225,7 +225,7 @@ def test_ten_thousand_cpus_are_for_slurm_to_judge() -> None:
 
 
 def test_a_comment_has_nearly_all_of_slurms_room() -> None:
-    assert read(composed(comment="x" * 960)["comment"]) == (RUN, "x" * 960)
+    assert read(composed(comment="x" * 960)["comment"]) == Mark(run_id=RUN, note="x" * 960)
     with pytest.raises(Invalid, match="too long: 1,000 characters"):
         composed(comment="x" * 1000)
 
@@ -264,7 +264,7 @@ def test_what_is_composed_is_always_complete(wished: dict[str, Any], lines: list
     assert env_of(job)["CLUSTERRA_RUN_ID"] == RUN
     assert job["current_working_directory"].startswith("/")
     assert job["standard_output"].startswith("/")
-    assert read(job["comment"])[0] == RUN
+    assert read(job["comment"]).run_id == RUN
 
 
 positive = st.integers(1, 60_000)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterra.core.errors import ClusterraError, Forbidden, Invalid, Refused
-from clusterra.core.jobs.comment import read
+from clusterra.core.jobs.comment import Mark, read
 from clusterra.core.jobs.raw import compose_raw, is_raw
 
 BASH = "#!/bin/bash\n"
@@ -36,7 +36,7 @@ def test_an_empty_job_is_completed() -> None:
     assert job["name"] == "job"
     assert job["current_working_directory"] == "/home/ana"
     assert job["standard_output"] == "/home/ana/job_%j.out"
-    assert read(job["comment"]) == (RUN, "")
+    assert read(job["comment"]) == Mark(run_id=RUN)
     assert "PATH=/usr/local/bin:/usr/bin:/bin" in job["environment"]
     assert f"CLUSTERRA_RUN_ID={RUN}" in job["environment"]
     assert composed({"array": "0-3"})["standard_output"] == "/home/ana/job_%A_%a.out"
@@ -84,7 +84,9 @@ def test_an_environment_that_is_empty_gets_the_default(nothing: Any) -> None:
 
 
 def test_a_persons_comment_is_kept_in_the_mark() -> None:
-    assert read(composed({"comment": "mine; all mine"})["comment"]) == (RUN, "mine; all mine")
+    assert read(composed({"comment": "mine; all mine"})["comment"]) == Mark(
+        run_id=RUN, note="mine; all mine"
+    )
 
 
 @pytest.mark.parametrize("name", ["user_id", "group_id", "user_name", "uid"])
@@ -197,4 +199,4 @@ def test_any_job_is_completed_or_refused(job: dict[str, Any]) -> None:
 
     assert found["environment"]
     assert found["current_working_directory"]
-    assert read(found["comment"])[0] == RUN
+    assert read(found["comment"]).run_id == RUN

@@ -303,7 +303,7 @@ class MemorySlurm:
             )
         id = max(self._past, default=0) + 1
         now = self._clock.now()
-        run_id, note = comment.read(str(wanted.get("comment", "")))
+        mark = comment.read(str(wanted.get("comment", "")))
         array = str(wanted.get("array") or "")
         work_dir = str(wanted.get("current_working_directory", ""))
         output = f"{work_dir}/slurm-{id}.out"
@@ -328,8 +328,11 @@ class MemorySlurm:
             work_dir=work_dir,
             stdout=output,
             stderr=output,
-            run_id=run_id,
-            comment=note,
+            run_id=mark.run_id,
+            template=mark.template,
+            chain=mark.chain,
+            step=mark.step,
+            comment=mark.note,
         )
 
     def _node(self, name: str) -> Node:

@@ -14,6 +14,7 @@ from clusterra.api.metrics import RequestMetrics
 from clusterra.api.openapi import BODIES
 from clusterra.api.rights import deed_of
 from clusterra.api.routes import (
+    api_routes,
     audit,
     auth,
     automations,
@@ -28,10 +29,12 @@ from clusterra.api.routes import (
     prices,
     quotas,
     server,
+    templates,
     usage,
     users,
     webhooks,
     why,
+    workflows,
     workspaces,
 )
 from clusterra.api.routes.agent import Edges
@@ -60,6 +63,9 @@ ROUTES = (
     quotas,
     webhooks,
     automations,
+    templates,
+    workflows,
+    api_routes,
     audit,
     server,
     pages,

@@ -20,6 +20,7 @@ _PEOPLE = f"{_WORKSPACE}/people"
 _QUOTAS = f"{_WORKSPACE}/quotas"
 _HOOKS = "/v1/webhooks"
 _AUTOMATIONS = "/v1/automations"
+_TEMPLATES = "/v1/templates"
 
 ROUTES: Mapping[str, Deed] = {
     # the server
@@ -124,6 +125,18 @@ ROUTES: Mapping[str, Deed] = {
     f"PATCH {_AUTOMATIONS}/{{automation}}": Deed.ASK_FOR_WEBHOOKS,
     f"DELETE {_AUTOMATIONS}/{{automation}}": Deed.ASK_FOR_WEBHOOKS,
     f"GET {_AUTOMATIONS}/{{automation}}/firings": Deed.LOOK_FOR_WEBHOOKS,
+    # templates and workflows
+    f"GET {_TEMPLATES}": Deed.LOOK_FOR_TEMPLATES,
+    f"POST {_TEMPLATES}/import": Deed.ASK_FOR_TEMPLATES,
+    f"POST {_TEMPLATES}/validate": Deed.LOOK_FOR_TEMPLATES,
+    f"GET {_TEMPLATES}/{{template}}": Deed.LOOK_FOR_TEMPLATES,
+    f"DELETE {_TEMPLATES}/{{template}}": Deed.ASK_FOR_TEMPLATES,
+    f"POST {_TEMPLATES}/{{template}}/render": Deed.LOOK_FOR_TEMPLATES,
+    "GET /v1/launchables": Deed.LOOK_FOR_TEMPLATES,
+    "POST /v1/launchables/{template}/render": Deed.LOOK_FOR_TEMPLATES,
+    "GET /v1/api-routes": Deed.KNOW_ONESELF,
+    f"GET {_CLUSTER}/workflows": Deed.SEE_JOBS,
+    f"GET {_CLUSTER}/workflows/{{workflow}}": Deed.SEE_JOBS,
     # the ledger
     f"GET {_EVENTS}": Deed.SEE_EVENTS,
     f"GET {_EVENTS}/stream": Deed.SEE_EVENTS,

@@ -24,6 +24,8 @@ from clusterra.control.people.people import People
 from clusterra.control.requests import Requests
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
+from clusterra.control.templates.catalogue import Catalogue
+from clusterra.control.templates.start import Starter
 from clusterra.control.webhooks.webhooks import Webhooks
 from clusterra.core.clusters import REGISTERED, Registered
 from clusterra.core.errors import Invalid, NotFound
@@ -76,6 +78,9 @@ class Plane:
     make_site: Callable[[Registered], Site]
     """Makes a registered cluster ready to be looked after. Raises Invalid."""
 
+    catalogue: Catalogue
+    """The recipes there are."""
+
     spelled: Callable[[Draft, str], Event]
     """An event as it would stand in a ledger."""
 
@@ -93,6 +98,7 @@ class Plane:
     requests: Requests = field(init=False)
     """What was submitted, to be submitted again."""
 
+    starter: Starter = field(init=False)
     webhooks: Webhooks = field(init=False)
     automations: Automations = field(init=False)
     begin: Callable[[Site], None] = lambda _: None
@@ -119,6 +125,12 @@ class Plane:
             clock=self.clock,
             keep_days=self.settings.jobs.keep_requests_days,
         )
+        self.starter = Starter(
+            catalogue=self.catalogue,
+            store=self.store,
+            clock=self.clock,
+            new_run_id=self._new_run_id,
+        )
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
         self.webhooks = Webhooks(
@@ -143,6 +155,7 @@ class Plane:
             requests=self.requests,
             sites=lambda: self.sites,
             submitters=self.submitters,
+            starter=self.starter,
             holder=self.holder,
             notify=self.webhooks.notify,
         )
@@ -158,6 +171,7 @@ class Plane:
         await self.bring_back()
         await self.webhooks.endpoints.load()
         await self.automations.rules.load()
+        await self.catalogue.load()
         # Last: whoever comes is let in from then on.
         await self.people.open(self.keys)
 
@@ -188,7 +202,7 @@ class Plane:
             site=site,
             store=store,
             clock=clock,
-            new_run_id=lambda: uuid7(clock.now(), os.urandom(10)),
+            new_run_id=self._new_run_id,
             uid_of=self.people.directory.uid_of,
             admit=partial(self.quotas.admit, site),
             let_go=self.quotas.let_go,
@@ -223,6 +237,9 @@ class Plane:
         await site.slurm.close()
         for known in (self.inboxes, self.heartbeats, self.people.clusters):
             known.pop(cluster)
+
+    def _new_run_id(self) -> str:
+        return uuid7(self.clock.now(), os.urandom(10))
 
     def _told(self, cluster: str) -> Mapping[str, str]:
         """Return what jobs of a cluster find in their environment: where to ask, and as what."""

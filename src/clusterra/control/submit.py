@@ -81,7 +81,7 @@ Prepare = Callable[[str], Awaitable[None]]
 """Told the run id of a job that is about to be handed over, to keep what goes with it."""
 
 
-async def _nothing(_: str) -> None:
+async def nothing(_: str) -> None:
     """Keep nothing with it."""
 
 
@@ -140,7 +140,7 @@ class Submitter:
         body: bytes,
         key: str = "",
         run_id: str = "",
-        prepare: Prepare = _nothing,
+        prepare: Prepare = nothing,
     ) -> Submitted:
         """Submit a job; `run_id` is of whoever has to know it before they ask."""
         intent = Submission(

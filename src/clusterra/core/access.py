@@ -88,6 +88,10 @@ class Deed(StrEnum):
     ASK_FOR_WEBHOOKS = "ask for webhooks and automations to be changed"
     SEE_WEBHOOKS = "see one's webhooks and automations"
     KEEP_WEBHOOKS = "have webhooks and automations"
+    LOOK_FOR_TEMPLATES = "ask for templates"
+    ASK_FOR_TEMPLATES = "ask for templates to be changed"
+    SEE_TEMPLATES = "see templates"
+    KEEP_TEMPLATES = "import and remove templates"
 
 
 EVERYBODY = frozenset(Role)
@@ -138,6 +142,11 @@ TABLE: Mapping[Deed, Right] = {
     Deed.ASK_FOR_WEBHOOKS: Right(Who.SOMEBODY, Scope.ADMIN),
     Deed.SEE_WEBHOOKS: Right(EVERYBODY),
     Deed.KEEP_WEBHOOKS: Right(WORKING, Scope.ADMIN),
+    # The same: of each workspace that is meant, the second two are asked.
+    Deed.LOOK_FOR_TEMPLATES: Right(Who.SOMEBODY),
+    Deed.ASK_FOR_TEMPLATES: Right(Who.SOMEBODY, Scope.ADMIN),
+    Deed.SEE_TEMPLATES: Right(EVERYBODY),
+    Deed.KEEP_TEMPLATES: Right(RUNNING, Scope.ADMIN),
 }
 
 

@@ -51,12 +51,25 @@ class SubmitJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepAccepted:
+    step_id: str
+    template_id: str
+    job_id: int
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobAccepted:
     job_id: int
     run_id: str
     """Ours, made before Slurm was asked; it stays the same when a request is repeated."""
     user: str
     warnings: list[str] = field(default_factory=list)
+    workflow_id: str | None = None
+    """Of several jobs that depend on each other; `job_id` is the first of them then."""
+
+    steps: list[StepAccepted] | None = None
+    """The jobs that a recipe came to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ NASTY = [
 PLACES = {
     "an assignment": ("X=", '\nprintf %s "$X"', Place.PLAIN),
     "a word of a command": ("printf %s ", "\n", Place.PLAIN),
-    "after an equals sign": ("f() { printf %s \"${1#*=}\"; }\nf --name=", "\n", Place.PLAIN),
+    "after an equals sign": ('f() { printf %s "${1#*=}"; }\nf --name=', "\n", Place.PLAIN),
     "double quotes": ('printf %s "', '"\n', Place.DOUBLE),
     "double quotes after a command": ('printf %s "$(true "a b")', '"\n', Place.DOUBLE),
     "a command inside double quotes": ('printf %s "$(printf %s ', ' && printf x)"', Place.PLAIN),
@@ -45,9 +45,17 @@ PLACES = {
     "after a sum": ("N=$((1<<2))\n((N<<=1))\nprintf %s ", "\n", Place.PLAIN),
     "after an escaped quote": ("printf %s \\'", "\n", Place.PLAIN),
     "after a dollar quote": ("Y=$'it\\'s'\nprintf %s ", "\n", Place.PLAIN),
-    "after a here-document": ("cat >/dev/null <<'A B'\nisn't \"\nA B\nprintf %s ", "\n", Place.PLAIN),
+    "after a here-document": (
+        "cat >/dev/null <<'A B'\nisn't \"\nA B\nprintf %s ",
+        "\n",
+        Place.PLAIN,
+    ),
     "after a here-string": ("cat >/dev/null <<< 'x'\nprintf %s ", "\n", Place.PLAIN),
-    "after a parameter with a hash": ('Y=a.b; Z="${Y#*.}"; W=${Y#a}\nprintf %s ', "\n", Place.PLAIN),
+    "after a parameter with a hash": (
+        'Y=a.b; Z="${Y#*.}"; W=${Y#a}\nprintf %s ',
+        "\n",
+        Place.PLAIN,
+    ),
 }
 
 
@@ -79,11 +87,11 @@ def test_a_quoted_value_arrives_in_shell_as_it_is(where: str) -> None:
 
 
 DOCUMENTS = {
-    "a here-document": ("cat <<EOF\n{\"a\": ", "}\nEOF\n"),
+    "a here-document": ('cat <<EOF\n{"a": ', "}\nEOF\n"),
     "one with a quoted delimiter": ("cat <<'EOF'\n{\"a\": ", "}\nEOF\n"),
-    "one whose tabs go": ("cat <<-EOF\n\t{\"a\": ", "}\n\tEOF\n"),
-    "the second on a line": ("cat /dev/fd/3 3<<B <<A\n{\"a\": ", "}\nB\nx\nA\n"),
-    "single quotes": ("printf %s '{\"a\": ", "}'\n"),
+    "one whose tabs go": ('cat <<-EOF\n\t{"a": ', "}\n\tEOF\n"),
+    "the second on a line": ('cat /dev/fd/3 3<<B <<A\n{"a": ', "}\nB\nx\nA\n"),
+    "single quotes": ('printf %s \'{"a": ', "}'\n"),
 }
 
 

@@ -106,7 +106,7 @@ def past_job(past: PastJob) -> Job:
         work_dir=past.working_directory,
     )
     stdout = expand(past.stdout, naming)
-    run_id, note = comment.read(past.comment.job)
+    mark = comment.read(past.comment.job)
     submitted = moment(past.time.submission) or EPOCH
     over = state.ended and started
     started_at = moment(past.time.start) if started else None
@@ -152,8 +152,11 @@ def past_job(past: PastJob) -> Job:
         work_dir=past.working_directory,
         stdout=stdout,
         stderr=expand(past.stderr, naming) or stdout,
-        run_id=run_id,
-        comment=note,
+        run_id=mark.run_id,
+        template=mark.template,
+        chain=mark.chain,
+        step=mark.step,
+        comment=mark.note,
     )
 
 

@@ -94,7 +94,7 @@ def job(info: JobInfo) -> Job:
         info.tres_alloc_str if started else info.tres_req_str
     )
     stdout, stderr = _outputs(info, array, task)
-    run_id, note = comment.read(info.comment) if info.comment else ("", "")
+    mark = comment.read(info.comment)
     submitted = moment(info.submit_time) or EPOCH
     started_at = moment(info.start_time) if started else None
     # msgspec fills a frozen dataclass three times faster than the class itself does.
@@ -143,9 +143,11 @@ def job(info: JobInfo) -> Job:
         "work_dir": info.current_working_directory,
         "stdout": stdout,
         "stderr": stderr,
-        "run_id": run_id,
-        "comment": note,
+        "run_id": mark.run_id,
+        "comment": mark.note,
     }
+    if mark.template or mark.chain:
+        facts |= {"template": mark.template, "chain": mark.chain, "step": mark.step}
     if started_at:
         if paused_at := moment(info.suspend_time):
             facts["paused_at"] = paused_at

@@ -40,6 +40,7 @@ from clusterra.core.jobs.privacy import as_seen_by, shown_to
 from clusterra.core.jobs.request import JobEdit, JobRequest
 from clusterra.core.jobs.script import remarks
 from clusterra.core.seen import Seen
+from clusterra.core.templates.launch import is_launch, launch_from
 from clusterra.core.units import parse_time_limit
 from clusterra.ports import Login
 from clusterra.wire.estimate import JobEstimate
@@ -52,8 +53,10 @@ from clusterra.wire.jobs import (
     JobPage,
     JobsCancelled,
     JobView,
+    StepAccepted,
     SubmitJob,
 )
+from clusterra.wire.templates import SubmitSteps, SubmitTemplate
 
 router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"], route_class=Guarded)
 
@@ -61,9 +64,15 @@ LONGEST_KEY = 255
 _RANGE = re.compile(r"bytes=(\d{1,18})-")
 
 
-@router.post("/submit", status_code=201, response_model=JobAccepted, openapi_extra=takes(SubmitJob))
+@router.post(
+    "/submit",
+    status_code=201,
+    response_model=JobAccepted,
+    openapi_extra=takes(SubmitJob, SubmitTemplate, SubmitSteps),
+)
 async def submit(request: Request, cluster: str) -> Response:
-    """Submit a job: the friendly body, or slurmrestd's own (`{"script": …, "job": {…}}`).
+    """Submit a job: the friendly body, slurmrestd's own (`{"script": …, "job": {…}}`), or a recipe
+    (`{"template_id": …, "params": {…}}`, or `{"steps": […]}`).
 
     With an `Idempotency-Key` header the same request may be sent again safely: it
     answers what the first one came to.
@@ -78,6 +87,8 @@ async def submit(request: Request, cluster: str) -> Response:
             hint="Use a UUID.",
             at="Idempotency-Key",
         )
+    if is_launch(table):
+        return await _launch(request, cluster, table, raw, key)
     wish = None if is_raw(table) else wish_from(table)
     make, submitter = _making(table, wish, plane), plane.submitters[cluster]
     if wish and wish.then:
@@ -92,10 +103,46 @@ async def submit(request: Request, cluster: str) -> Response:
         user=made.user,
         warnings=[*(remarks(wish.script) if wish else ()), *made.warnings],
     )
-    headers = {"location": f"/v1/clusters/{cluster}/jobs/{made.job_id}"}
-    if done.repeated:
+    return _accepted(accepted, cluster, repeated=done.repeated)
+
+
+def _accepted(accepted: JobAccepted, cluster: str, *, repeated: bool) -> Response:
+    headers = {"location": f"/v1/clusters/{cluster}/jobs/{accepted.job_id}"}
+    if repeated:
         return body.json(accepted, 200, headers | {"idempotent-replayed": "true"})
     return body.json(accepted, 201, headers)
+
+
+async def _launch(
+    request: Request, cluster: str, table: Mapping[str, Any], raw: bytes, key: str
+) -> Response:
+    """Submit what a recipe comes to."""
+    plane, caller, submitter = plane_of(request), caller_of(request), plane_of(request).submitters
+    wish = launch_from(table)
+    said = wish.options.get("then")
+    then = _then(request, plane, submitter[cluster].site, said) if said else None
+    started = await plane.starter.start(
+        submitter[cluster], wish, caller, body=raw, key=key, then=then
+    )
+    first = started.steps[0].submitted.submission
+    accepted = JobAccepted(
+        job_id=first.job_id,
+        run_id=started.workflow.id if started.workflow else first.run_id,
+        user=first.user,
+        warnings=[*started.remarks, *first.warnings],
+        workflow_id=started.workflow.id if started.workflow else None,
+        steps=[
+            StepAccepted(
+                step_id=each.step_id,
+                template_id=each.template_id,
+                job_id=each.submitted.submission.job_id,
+                run_id=each.submitted.submission.run_id,
+            )
+            for each in started.steps
+        ],
+    )
+    repeated = all(each.submitted.repeated for each in started.steps)
+    return _accepted(accepted, cluster, repeated=repeated)
 
 
 def _then(request: Request, plane: Plane, site: Site, said: list[dict[str, Any]]) -> Then:
@@ -133,7 +180,11 @@ def _making(table: Mapping[str, Any], wish: JobWish | None, plane: Plane) -> Com
     return make
 
 
-@router.post("/estimate", response_model=JobEstimate, openapi_extra=takes(SubmitJob))
+@router.post(
+    "/estimate",
+    response_model=JobEstimate,
+    openapi_extra=takes(SubmitJob, SubmitTemplate, SubmitSteps),
+)
 async def estimate(request: Request, cluster: str) -> Response:
     """Say what a job would come to, of the same body as a submission; nothing is submitted.
 
@@ -142,12 +193,17 @@ async def estimate(request: Request, cluster: str) -> Response:
     """
     plane, site, caller = _act(request, cluster)
     table = body.decode_object(await body.read(request))
-    wish = None if is_raw(table) else wish_from(table)
-    asked = await plane.submitters[cluster].rehearse(_making(table, wish, plane), caller)
+    submitter = plane.submitters[cluster]
+    if is_launch(table):
+        asked, remarked = await plane.starter.rehearse(submitter, launch_from(table), caller)
+    else:
+        wish = None if is_raw(table) else wish_from(table)
+        asked = await submitter.rehearse(_making(table, wish, plane), caller)
+        remarked = remarks(wish.script) if wish else ()
     found = await estimate_job(
         site, asked, caller, quotas=plane.quotas, store=plane.store, clock=plane.clock
     )
-    return body.json(JobEstimate.of(found, remarks(wish.script) if wish else ()))
+    return body.json(JobEstimate.of(found, remarked))
 
 
 STRAIGHT = (StraightRoute("POST", f"{router.prefix}/submit", submit),)

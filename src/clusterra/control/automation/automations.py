@@ -18,6 +18,7 @@ from clusterra.control.people.standing import standing
 from clusterra.control.requests import Requests
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
+from clusterra.control.templates.start import Starter
 from clusterra.core.access import Caller
 from clusterra.core.automation.firing import DUE, FIRING, Firing
 from clusterra.core.automation.guard import HOUR, HOURLY, LINEAGE
@@ -44,6 +45,7 @@ class Automations:
     requests: Requests
     sites: Callable[[], Mapping[str, Site]]
     submitters: Mapping[str, Submitter]
+    starter: Starter
     holder: str
     notify: Notify
 
@@ -58,6 +60,7 @@ class Automations:
             requests=self.requests,
             sites=self.sites,
             submitters=self.submitters,
+            starter=self.starter,
             owner_of=self.owner_of,
             notify=self.notify,
         )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from clusterra.control.automation.fire import Done
 from clusterra.control.automation.whom import check_webhook
@@ -11,6 +12,7 @@ from clusterra.control.find import find_job
 from clusterra.control.requests import Requests
 from clusterra.control.site import Site
 from clusterra.control.submit import Compose, Submitter
+from clusterra.control.templates.start import Starter
 from clusterra.core.access import Caller, Deed, check_may, check_may_change
 from clusterra.core.automation.action import Act, adjustment_of
 from clusterra.core.automation.firing import Firing, made_run_id
@@ -21,6 +23,7 @@ from clusterra.core.jobs.again import Adjustment, adjusted, again
 from clusterra.core.jobs.compose import compose, wish_from
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.core.jobs.request import JobRequest
+from clusterra.core.templates.launch import launch_from
 from clusterra.ports import Clock, Login, Store
 
 Notify = Callable[[str, Event], Awaitable[None]]
@@ -36,6 +39,7 @@ class Deeds:
     requests: Requests
     sites: Callable[[], Mapping[str, Site]]
     submitters: Mapping[str, Submitter]
+    starter: Starter
     owner_of: Callable[[Firing], Caller | None]
     notify: Notify
 
@@ -75,16 +79,16 @@ class Deeds:
     async def _submit(self, firing: Firing, owner: Caller) -> Done:
         check_may(owner.role, Deed.SUBMIT, workspace=firing.workspace)
         wanted = firing.action.submit
-        if wanted.template:
-            raise NotFound(
-                f"The template {wanted.template} does not exist.",
-                hint="Submit a script instead.",
-                code="unknown-template",
-            )
         site = self._site(firing, wanted.cluster or firing.cause.cluster)
+        user = site.user if firing.operator else owner.user
         known = values(firing.cause)
         options = in_options(wanted.options, known)
         options["env"] = {**(options.get("env") or {}), **environment(known)}
+        if wanted.template:
+            whose = replace(owner, user=user)
+            return await self._start(
+                firing, site, {**options, "template_id": wanted.template}, whose
+            )
         wish = wish_from({**options, "script": in_script(wanted.script, known)})
 
         def make(login: Login, run_id: str) -> JobRequest:
@@ -97,7 +101,6 @@ class Deeds:
                 given=login.variables,
             )
 
-        user = site.user if firing.operator else owner.user
         return await self._hand_over(firing, site, make, replace(owner, user=user))
 
     async def _retry(self, firing: Firing, owner: Caller) -> Done:
@@ -153,6 +156,22 @@ class Deeds:
             run_id=made_run_id(firing.id, firing.at),
         )
         made = done.submission
+        return Done(made_job_id=made.job_id, made_run_id=made.run_id, made_cluster=cluster)
+
+    async def _start(
+        self, firing: Firing, site: Site, body: Mapping[str, Any], whose: Caller
+    ) -> Done:
+        """Start what a recipe comes to; of a workflow, its first job is told of."""
+        cluster = site.cluster.id
+        started = await self.starter.start(
+            self.submitters[cluster],
+            launch_from(body),
+            whose,
+            body=json.dumps(["automation", firing.id]).encode(),
+            key=firing.id,
+            run_id=made_run_id(firing.id, firing.at),
+        )
+        made = started.steps[0].submitted.submission
         return Done(made_job_id=made.job_id, made_run_id=made.run_id, made_cluster=cluster)
 
     async def _job(self, firing: Firing, owner: Caller) -> tuple[Site, Job]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from clusterra.control.automation.rules import Rules
 from clusterra.control.automation.whom import check_webhooks
-from clusterra.control.submit import Compose, Submitted, Submitter
+from clusterra.control.submit import Compose, Prepare, Submitted, Submitter, nothing
 from clusterra.core.access import Caller
 from clusterra.core.automation.rule import RuleWish
 from clusterra.core.errors import ClusterraError, Unanswered
@@ -34,7 +34,14 @@ class Then:
                 raise
 
     async def submit(
-        self, submitter: Submitter, compose: Compose, caller: Caller, *, body: bytes, key: str
+        self,
+        submitter: Submitter,
+        compose: Compose,
+        caller: Caller,
+        *,
+        body: bytes,
+        key: str,
+        prepared: Prepare = nothing,
     ) -> Submitted:
         """Submit a job with what is to follow it: both, or neither."""
         await self.check(caller)
@@ -50,6 +57,7 @@ class Then:
                 owner=self.owner,
                 operator=self.operator,
             )
+            await prepared(run_id)
 
         try:
             return await submitter.submit(compose, caller, body=body, key=key, prepare=prepare)

@@ -198,7 +198,12 @@ class Meter:
         return tuple({each.basis: each for each in quotes}.values())
 
     def payer(self, job: Job) -> Payer:
-        return Payer(person=self.person_of(job.user), account=job.account, partition=job.partition)
+        return Payer(
+            person=self.person_of(job.user),
+            account=job.account,
+            partition=job.partition,
+            template=job.template,
+        )
 
     def opened(self) -> Sequence[Open]:
         """Return every job that runs, with what it has come to by this second."""

@@ -39,13 +39,14 @@ class Act(StrEnum):
 class Submit:
     script: str = field(default="", repr=False)
     template: str = ""
-    """Instead of a script: the name of one that the workspace keeps."""
+    """Instead of a script: the id of a recipe."""
 
     cluster: str = ""
     """Where; empty is where the event happened."""
 
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """As beside the script of a submission: `cpus`, `memory`, `env`, …"""
+    """As beside the script of a submission: `cpus`, `memory`, `env`, …; with a template also its
+    `params` and `inputs`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

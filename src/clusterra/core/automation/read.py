@@ -34,6 +34,8 @@ from clusterra.core.events.severity import Severity
 from clusterra.core.jobs.compose import compose
 from clusterra.core.jobs.wish import FIELDS, wish_from
 from clusterra.core.quote import shown
+from clusterra.core.templates.launch import launch_from
+from clusterra.core.templates.sbatch import OVERRIDE
 from clusterra.core.units import parse_duration, parse_memory_mib, parse_time_limit
 
 _LISTS = ("types", "clusters", "people", "partitions", "states", "names")
@@ -42,6 +44,7 @@ _RULE = ("name", "workspace", "when", "do", "most", "backoff", "most_per_hour", 
 _RETRY = ("memory_factor", "time_factor", "most_memory", "most_time", "plain")
 _SUBMIT = ("script", "template", "cluster", "options")
 OPTIONS = tuple(name for name in FIELDS if name not in ("script", "then"))
+OF_TEMPLATES = ("params", "inputs", OVERRIDE)
 
 _SAMPLE = dict.fromkeys(NAMES, "1")
 _SAMPLE_DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -202,17 +205,19 @@ def _submit(said: Any, *, at: str) -> Submit:
         text(table.get(name), at=f"{at}.{name}") for name in ("script", "template", "cluster")
     )
     options = object_of(table.get("options") or {}, at=f"{at}.options")
-    check_fields(options, OPTIONS, at=f"{at}.options")
+    check_fields(options, (*OPTIONS, *(OF_TEMPLATES if template else ())), at=f"{at}.options")
     if bool(script) == bool(template):
         raise Invalid(
             "What is submitted is a script or a template: one of the two.",
-            hint="Send the script itself, as text, in submit.script.",
+            hint="Send the script itself in submit.script, or a template's id in submit.template.",
             at=at,
         )
     for name, said_there in (("script", script), *texts(options)):
         check_names(said_there, at=f"{at}.{name}")
     if script:
         _rehearse(script, options, at=at)
+    else:
+        launch_from({**in_options(options, _SAMPLE), "template_id": template})
     return Submit(script=script, template=template, cluster=cluster, options=options)
 
 

@@ -83,15 +83,22 @@ def in_script(script: str, known: Mapping[str, str]) -> str:
     return _filled(script, known, at="script", harmless=True)
 
 
+TABLES = ("env", "params", "inputs")
+"""Options that hold several values by name."""
+
+
 def in_options(options: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
     """Return the options with their values, as `in_script` does."""
     filled: dict[str, Any] = {}
     for name, value in options.items():
         if isinstance(value, str):
             filled[name] = _filled(value, known, at=name, harmless=name not in AS_TEXT)
-        elif name == "env" and isinstance(value, Mapping):
+        elif name in TABLES and isinstance(value, Mapping):
             filled[name] = {
-                each: _filled(text, known, at="env", harmless=False) for each, text in value.items()
+                each: _filled(text, known, at=name, harmless=name != "env")
+                if isinstance(text, str)
+                else text
+                for each, text in value.items()
             }
         else:
             filled[name] = value

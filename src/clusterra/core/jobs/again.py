@@ -87,8 +87,8 @@ def adjusted(
 def again(request: JobRequest, *, run_id: str) -> JobRequest:
     """Return the same request as a new submission, which is known by another run id."""
     properties = dict(request.properties)
-    _, note = comment.read(properties.get("comment", ""))
-    properties["comment"] = comment.stamp(run_id, note)
+    mark = comment.read(properties.get("comment", ""))
+    properties["comment"] = comment.stamp(replace(mark, run_id=run_id))
     if environment := properties.get("environment"):
         properties["environment"] = [*_unnamed(environment), f"{RUN_ID}={run_id}"]
     return replace(request, properties=properties)
@@ -100,8 +100,7 @@ def body_of(request: JobRequest) -> dict[str, Any]:
     Without our mark: the submission that it becomes gets one of its own.
     """
     job = dict(request.properties)
-    _, note = comment.read(job.pop("comment", ""))
-    if note:
+    if note := comment.read(job.pop("comment", "")).note:
         job["comment"] = note
     if environment := job.get("environment"):
         job["environment"] = _unnamed(environment)

@@ -70,11 +70,12 @@ def compose(
     run_id: str,
     now: datetime,
     given: Mapping[str, str] | None = None,
+    mark: comment.Mark | None = None,
     max_array: int | None = None,
 ) -> JobRequest:
     """Make the request for Slurm, or say what is wrong with the wish or the script.
 
-    `given` are variables that every job finds; `max_array` is the cluster's MaxArraySize, where it is known.
+    `given` are variables that every job finds, `mark` says what it belongs to; `max_array` is the cluster's MaxArraySize, where it is known.
     """
     check_script(wish.script)
     asks = _settled(wish)
@@ -83,7 +84,7 @@ def compose(
     if found.get("hold"):
         # Slurm starts a held job that has a priority.
         found.pop("priority", None)
-    found["comment"] = _stamped(run_id, asks.get("comment"))
+    found["comment"] = _stamped(replace(mark or comment.Mark(), run_id=run_id), asks.get("comment"))
     found["environment"] = environment(
         home=home,
         user=user,
@@ -186,10 +187,10 @@ def _check_wish(field: str, ask: Ask) -> None:
         )
 
 
-def _stamped(run_id: str, note: Ask | None) -> str:
-    stamped = comment.stamp(run_id, note.text if note else "")
+def _stamped(mark: comment.Mark, note: Ask | None) -> str:
+    stamped = comment.stamp(replace(mark, note=note.text if note else ""))
     if note and len(stamped.encode()) > comment.LONGEST:
-        room = comment.LONGEST - len(comment.stamp(run_id, "-").encode()) + 1
+        room = comment.LONGEST - len(comment.stamp(replace(mark, note="-")).encode()) + 1
         raise Invalid(
             f"{note.said} is too long: {len(note.text):,} characters, of which about {room:,} fit.",
             hint="Shorten it.",

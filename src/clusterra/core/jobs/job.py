@@ -122,6 +122,14 @@ class Job:
     run_id: str = ""
     """The submission through us that made it; empty for jobs submitted past us."""
 
+    template: str = ""
+    """The recipe that it was made from."""
+
+    chain: str = ""
+    """The workflow that it is a step of, by the run id of the whole."""
+
+    step: str = ""
+
     comment: str = ""
 
     billed_micros: int = 0

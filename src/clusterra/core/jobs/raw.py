@@ -109,7 +109,7 @@ def compose_raw(
     if found.get("hold"):
         # Slurm starts a held job that has a priority.
         found.pop("priority", None)
-    found["comment"] = comment.stamp(run_id, found.get("comment", ""))
+    found["comment"] = comment.stamp(comment.Mark(run_id=run_id, note=found.get("comment", "")))
     if len(found["comment"].encode()) > comment.LONGEST:
         raise _wrong("comment", "is too long for Slurm", "Shorten it to 900 characters or so.")
     found["environment"] = _environment_of(job, run_id, given or {}) or environment(

@@ -40,6 +40,14 @@ _FOUND_IN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file that may hold a template."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A file's content, and the line that each part of it stands on."""
 

@@ -68,10 +68,12 @@ def render(
     inputs: Mapping[str, Any] | None = None,
     override: Mapping[str, str] | None = None,
     outputs_dir: str = "",
+    preamble: str = "",
 ) -> Rendered:
     """Make the script. Raises Invalid, naming the value that is missing or wrong.
 
-    `outputs_dir` is the directory of a step, in place of the template's own.
+    `outputs_dir` is the directory of a step, in place of the template's own; `preamble` are lines
+    of shell that go before the template's.
     """
     _check_renders(template)
     values = collect(template, params or {}, inputs or {})
@@ -93,7 +95,7 @@ def render(
     block = _options(template, known, override or {})
     known["config"] = _filled(template.config, known, "config")
     return Rendered(
-        script=_script(template, known, block),
+        script=_script(template, known, block, preamble),
         name=str(values.params.get("job_name") or template.id),
         outputs_dir=directory,
         artifacts=tuple(
@@ -146,14 +148,15 @@ def _in_options(value: str, _: Writer) -> str:
     return '"' + re.sub(r'([\\"])', r"\\\1", value) + '"'
 
 
-def _script(template: Template, known: Mapping[str, Any], block: str) -> str:
+def _script(template: Template, known: Mapping[str, Any], block: str, preamble: str) -> str:
     reading = _Places(is_shell=shell.is_shell(_beginning(template.script)))
     body = _named("script", partial(fill, template.script, known, Writer(reading.quoted)))
     body = body.lstrip("\n")
     first, newline, rest = body.partition("\n")
     if not first.startswith("#!"):
         return "\n".join(filter(None, (block, body)))
-    return "\n".join(filter(None, (first, block, rest))) + ("" if newline else "\n")
+    before = preamble if shell.is_shell(first) else ""
+    return "\n".join(filter(None, (first, block, before, rest))) + ("" if newline else "\n")
 
 
 def _beginning(text: Text) -> str:

@@ -1,0 +1,355 @@
+"""Start jobs from recipes: render, submit, and for a workflow one after the other.
+
+Everything that can be refused is refused before the first job is handed over: each is rendered
+and rehearsed. If Slurm then refuses one all the same, those before it are cancelled.
+
+A step waits for those it depends on as Slurm's own dependency (`afterok`), so a workflow goes on
+whatever happens to this server. A step whose upstream failed is cancelled by Slurm.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from clusterra.control.automation.then import Then
+from clusterra.control.site import Site
+from clusterra.control.submit import Submitted, Submitter
+from clusterra.control.templates.catalogue import Catalogue
+from clusterra.core.access import Caller
+from clusterra.core.change import Change
+from clusterra.core.errors import ClusterraError, Invalid
+from clusterra.core.ids import uuid8
+from clusterra.core.jobs.artifacts import DECLARED, Declared
+from clusterra.core.jobs.comment import Mark
+from clusterra.core.jobs.compose import compose, wish_from
+from clusterra.core.jobs.request import JobRequest
+from clusterra.core.jobs.script import directives
+from clusterra.core.seen import Seen
+from clusterra.core.templates.launch import Launch, LaunchWish, launches
+from clusterra.core.templates.profiles import sized
+from clusterra.core.templates.render import Context, Rendered, filled_value, render
+from clusterra.core.templates.steps import Surroundings, preamble, surroundings
+from clusterra.core.templates.template import Template
+from clusterra.core.templates.workflow import WORKFLOW, StepRun, Workflow
+from clusterra.ports import Clock, Login, Store
+
+log = structlog.get_logger()
+
+FILES = "CLUSTERRA_FILES"
+LEDGER = ""
+"""A commit names a ledger, and these records belong to none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted:
+    step_id: str
+    template_id: str
+    submitted: Submitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    steps: tuple[StepStarted, ...]
+    remarks: tuple[str, ...] = ()
+    workflow: Workflow | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Starter:
+    catalogue: Catalogue
+    store: Store
+    clock: Clock
+    new_run_id: Callable[[], str]
+
+    def jobs(self, wish: LaunchWish, workspace: str) -> tuple[Launch, ...]:
+        """Return the jobs that a submission comes to. Raises NotFound and Invalid."""
+
+        def find(id: str) -> Template:
+            return self.catalogue.find(workspace, id).template
+
+        return launches(wish, find)
+
+    async def start(
+        self,
+        submitter: Submitter,
+        wish: LaunchWish,
+        caller: Caller,
+        *,
+        body: bytes,
+        key: str = "",
+        run_id: str = "",
+        then: Then | None = None,
+    ) -> Started:
+        """Submit what a recipe comes to: one job, or those of a workflow."""
+        jobs = self.jobs(wish, submitter.site.workspace)
+        if len(jobs) == 1 and not wish.steps and jobs[0].step_id == "main":
+            made = self._making(submitter, wish, jobs[0], caller)
+            return await self._one(
+                submitter, made, caller, body=body, key=key, run_id=run_id, then=then
+            )
+        if then is not None:
+            raise Invalid(
+                "What is to follow can be said of one job, and this is a workflow.",
+                hint="Leave `then` out, and make an automation for the last step's job name.",
+                at="then",
+            )
+        return await self._several(submitter, wish, jobs, caller, body=body, key=key)
+
+    async def rehearse(
+        self, submitter: Submitter, wish: LaunchWish, caller: Caller
+    ) -> tuple[JobRequest, tuple[str, ...]]:
+        """Return what Slurm would be handed for the first job, and what there is to say of it."""
+        jobs = self.jobs(wish, submitter.site.workspace)
+        making = self._making(submitter, wish, jobs[0], caller)
+        return await submitter.rehearse(making.make, caller), making.remarks
+
+    async def _one(
+        self,
+        submitter: Submitter,
+        making: "_Making",
+        caller: Caller,
+        *,
+        body: bytes,
+        key: str,
+        run_id: str,
+        then: Then | None,
+    ) -> Started:
+        if then is not None:
+            done = await then.submit(
+                submitter, making.make, caller, body=body, key=key, prepared=making.prepare
+            )
+        else:
+            done = await submitter.submit(
+                making.make,
+                caller,
+                body=body,
+                key=key,
+                run_id=run_id,
+                prepare=making.prepare,
+            )
+        job = making.job
+        step = StepStarted(step_id=job.step_id, template_id=job.template_id, submitted=done)
+        return Started(steps=(step,), remarks=making.remarks)
+
+    async def _several(
+        self,
+        submitter: Submitter,
+        wish: LaunchWish,
+        jobs: tuple[Launch, ...],
+        caller: Caller,
+        *,
+        body: bytes,
+        key: str,
+    ) -> Started:
+        cluster = submitter.site.cluster.id
+        # Whoever repeats a request gets the same workflow.
+        chain = uuid8("workflow", cluster, caller.user, key) if key else self.new_run_id()
+        makings = [self._making(submitter, wish, job, caller, chain) for job in jobs]
+        for making in makings:
+            with _of_step(making.job):
+                await submitter.rehearse(making.make, caller)
+        workflow = Workflow(
+            id=chain,
+            cluster=cluster,
+            user=caller.user,
+            name=wish.run_name or wish.template_id or "workflow",
+            at=self.clock.now(),
+            template_id=wish.template_id,
+            directory=makings[0].around.workflow_dir,
+            steps=tuple(
+                StepRun(
+                    step_id=job.step_id,
+                    template_id=job.template_id,
+                    run_id=uuid8("step", chain, job.step_id),
+                    depends_on=job.depends_on,
+                    display_name=job.display_name,
+                )
+                for job in jobs
+            ),
+        )
+        await self._keep(workflow)
+        done: dict[str, Submitted] = {}
+        for making, run in zip(makings, workflow.steps, strict=True):
+            making.after = tuple(done[each].submission.job_id for each in making.job.depends_on)
+            try:
+                with _of_step(making.job):
+                    done[run.step_id] = await submitter.submit(
+                        making.make,
+                        caller,
+                        body=json.dumps([body.hex(), run.step_id]).encode(),
+                        key=f"{chain}/{run.step_id}",
+                        run_id=run.run_id,
+                        prepare=making.prepare,
+                    )
+            except ClusterraError as error:
+                await self._undo(submitter.site, done, caller, error)
+                raise
+        return Started(
+            steps=tuple(
+                StepStarted(
+                    step_id=run.step_id,
+                    template_id=run.template_id,
+                    submitted=done[run.step_id],
+                )
+                for run in workflow.steps
+            ),
+            remarks=tuple(dict.fromkeys(each for making in makings for each in making.remarks)),
+            workflow=workflow,
+        )
+
+    def _making(
+        self, submitter: Submitter, wish: LaunchWish, job: Launch, caller: Caller, chain: str = ""
+    ) -> "_Making":
+        return _Making(
+            job=job,
+            wish=wish,
+            site=submitter.site,
+            caller=caller,
+            store=self.store,
+            clock=self.clock,
+            chain=chain,
+        )
+
+    async def _keep(self, workflow: Workflow) -> None:
+        id = f"{workflow.cluster}/{workflow.id}"
+        record = await self.store.get(WORKFLOW, id, default=workflow)
+        if not record.version:
+            await self.store.commit(LEDGER, Change(puts=[record]))
+
+    async def _undo(
+        self, site: Site, done: Mapping[str, Submitted], caller: Caller, error: ClusterraError
+    ) -> None:
+        for each in done.values():
+            with suppress(ClusterraError):
+                await site.slurm.cancel(each.submission.job_id, user=caller.user)
+        if done:
+            site.wake()
+            names = ", ".join(done)
+            error.detail += f" The steps before it ({names}) were cancelled."
+            log.info("workflow.undone", steps=names, why=error.code)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Making:
+    """Makes the request of one job, and remembers what came of it."""
+
+    job: Launch
+    wish: LaunchWish
+    site: Site
+    caller: Caller
+    store: Store
+    clock: Clock
+    chain: str = ""
+    after: tuple[int, ...] = ()
+    """The jobs that it waits for."""
+
+    around: Surroundings = field(default_factory=Surroundings)
+    remarks: tuple[str, ...] = ()
+    _rendered: Rendered | None = None
+
+    def make(self, login: Login, run_id: str) -> JobRequest:
+        job, files = self.job, login.variables.get(FILES) or login.home
+        self.around = surroundings(job, files, self.chain)
+        context = Context(
+            user_email=self.caller.email or self.caller.user,
+            cluster_id=self.site.cluster.id,
+            run_id=run_id,
+            workflow_run_id=self.chain,
+            step_id=job.step_id,
+            files=files,
+        )
+        rendered = render(
+            job.template,
+            context,
+            params=filled_value(job.params, context),
+            inputs=filled_value(job.inputs, context),
+            override={**sized(job), **job.override, **self._with_dependency()},
+            outputs_dir=self.around.outputs_dir,
+            preamble=preamble(job, self.around),
+        )
+        self._rendered = rendered
+        partition, remarks = self._partition(rendered)
+        self.remarks = (*rendered.remarks, *remarks)
+        options = dict(self.wish.options)
+        options.pop("then", None)
+        env = {**self.around.variables, **(options.pop("env", None) or {})}
+        wish = wish_from(
+            {
+                "name": self._name(rendered),
+                "dependency": f"afterok:{':'.join(map(str, self.after))}" if self.after else None,
+                "partition": partition or None,
+                **options,
+                "env": env or None,
+                "script": rendered.script,
+            }
+        )
+        return compose(
+            wish,
+            home=login.home,
+            user=login.name,
+            run_id=run_id,
+            now=self.clock.now(),
+            given=login.variables,
+            mark=Mark(
+                template=job.template_id,
+                chain=self.chain,
+                step=job.step_id if self.chain else "",
+            ),
+        )
+
+    async def prepare(self, run_id: str) -> None:
+        """Put down what the job is to leave behind, before there is a job."""
+        artifacts = self._rendered.artifacts if self._rendered else ()
+        if not artifacts:
+            return
+        declared = Declared(
+            user=self.caller.user,
+            email=self.caller.email or self.caller.user,
+            artifacts=artifacts,
+        )
+        record = await self.store.get(DECLARED, run_id, default=declared)
+        await self.store.commit(LEDGER, Change(puts=[replace(record, value=declared)]))
+
+    def _name(self, rendered: Rendered) -> str:
+        if self.chain and rendered.name == self.job.template.id:
+            return self.job.step_id
+        return self.wish.run_name or rendered.name
+
+    def _with_dependency(self) -> dict[str, str]:
+        return {"kill-on-invalid-dep": "yes"} if self.job.depends_on else {}
+
+    def _partition(self, rendered: Rendered) -> tuple[str, tuple[str, ...]]:
+        """Return where it goes instead, if the template names a queue that is not here."""
+        there = self.site.sky.partitions
+        named = [each.value for each in directives(rendered.script) if each.option == "partition"]
+        if not named or not isinstance(there, Seen) or "partition" in self.wish.options:
+            return "", ()
+        wanted = str(named[-1])
+        names = {each.name for each in there.value}
+        if set(wanted.split(",")) <= names:
+            return "", ()
+        usual = next((each.name for each in there.value if each.default), "")
+        if not usual:
+            return "", ()
+        return usual, (_elsewhere(wanted, self.site.cluster.name, usual),)
+
+
+def _elsewhere(wanted: str, cluster: str, usual: str) -> str:
+    return (
+        f"The template asks for the partition {wanted}, which {cluster} does not have; the job goes"
+        f" to {usual}."
+    )
+
+
+@contextmanager
+def _of_step(job: Launch) -> Iterator[None]:
+    """Say of a refusal which step it is about."""
+    try:
+        yield
+    except ClusterraError as error:
+        error.detail = f"Step {job.step_id}: {error.detail}"
+        error.at = f"steps.{job.step_id}.{error.at}".rstrip(".")
+        raise
