@@ -31,7 +31,7 @@ SUITES = ("forky", "trixie")
 _APIS = range(42, 46)
 """The versions of Slurm's API that the control plane speaks, as in v0.0.42."""
 _USUALLY = 30.0
-_LAYOUT = 1
+_LAYOUT = 2
 """Raised when trees are made differently, so that those of an older Clusterra are made again."""
 
 
