@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from clusterra.client.fleet import Fleet
     from clusterra.client.people import People
     from clusterra.client.quotas import Quotas
+    from clusterra.client.templates import Templates
     from clusterra.client.usage import Usage
     from clusterra.client.webhooks import Webhooks
     from clusterra.wire.clusters import (
@@ -127,6 +128,13 @@ class Client:
         from clusterra.client.automations import Automations
 
         return Automations(self._call)
+
+    @property
+    def templates(self) -> "Templates":
+        """What there is to ask about recipes."""
+        from clusterra.client.templates import Templates
+
+        return Templates(self._call)
 
     @property
     def webhooks(self) -> "Webhooks":

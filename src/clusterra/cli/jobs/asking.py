@@ -1,6 +1,6 @@
 """The options that say what a job asks for, shared by `jobs submit` and `run`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -52,8 +52,13 @@ def asking_options(function: F) -> F:
 
 def submission(script: str, asked: dict[str, Any]) -> SubmitJob:
     """Return the request; what nobody asked for is left to the script and to Slurm."""
-    env = dict(_variable(each) for each in asked.pop("env"))
+    env = variables(asked.pop("env"))
     return SubmitJob(script=script, env=env or None, **asked)
+
+
+def variables(said: Iterable[str]) -> dict[str, str]:
+    """Read what was said with `--env`."""
+    return dict(_variable(each) for each in said)
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def hand_over(
     for warning in accepted.warnings:
         say(f"  Note: {tame(warning)}", error=aside)
     if not wait:
-        held = job.hold if isinstance(job, SubmitJob) else job["job"].get("hold")
+        held = job.hold if isinstance(job, SubmitJob) else job.get("job", job).get("hold")
         words, verb = ("Let it start", "release") if held else ("Watch it", "watch")
         say(f"{words}:  clusterra jobs {verb} {accepted.job_id}", error=aside)
         return

@@ -1,0 +1,1 @@
+"""`clusterra templates`: recipes for jobs."""
