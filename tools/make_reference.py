@@ -16,6 +16,7 @@ from clusterra.core import errors
 from clusterra.core.access import TABLE, Deed, Role, Who
 from clusterra.core.events.catalogue import CATALOGUE
 from clusterra.core.events.fact import Fact
+from clusterra.core.templates.schema import SCHEMA
 from clusterra.wire.events import EventView
 
 ROOT = Path(__file__).parents[1]
@@ -299,6 +300,7 @@ PAGES = {
     "docs/reference/events.md": events_page,
     "docs/reference/events.schema.json": event_schemas,
     "docs/reference/asyncapi.json": asyncapi_document,
+    "catalog/template.v2.schema.json": lambda: _json(SCHEMA),
 }
 
 

@@ -25,15 +25,17 @@ from clusterra.api.rights import PUBLIC, ROUTES
 from clusterra.control.people.doing import Visit
 from clusterra.core.access import ALL_SCOPES, RUNNING, TABLE, Deed, Role, Scope, Who
 from clusterra.core.automation.read import read_rule
-from clusterra.core.change import Change
+from clusterra.core.change import Change, Record
 from clusterra.core.people.credentials import ACCESS_FOR, SESSION_FOR
 from clusterra.core.people.person import Person
+from clusterra.core.templates.workflow import WORKFLOW, StepRun, Workflow
 from clusterra.core.webhooks.delivery import DeliveryState
 from clusterra.core.webhooks.wish import Wish
 from tests.api.asgi import Answer, ask
 from tests.api.listening import listening
 from tests.deliveries import a_delivery
 from tests.people import SOMEBODY, somebody
+from tests.recipes import a_file
 from tests.world import LAB, OURS, RIVAL, THEIRS, TOKEN, World
 
 STREAM = "GET /v1/clusters/{cluster}/events/stream"
@@ -71,6 +73,8 @@ ASKED_INSIDE = {
     "POST /v1/webhooks/trigger": Deed.KEEP_WEBHOOKS,
     "POST /v1/automations": Deed.KEEP_WEBHOOKS,
     "POST /v1/automations/dry-run": Deed.KEEP_WEBHOOKS,
+    "POST /v1/templates/import": Deed.KEEP_TEMPLATES,
+    "DELETE /v1/templates/{template}": Deed.KEEP_TEMPLATES,
 } | {
     route: Deed.SEE_WEBHOOKS if route.startswith("GET") else Deed.KEEP_WEBHOOKS
     for route in ROUTES
@@ -294,6 +298,7 @@ class Lands:
             wanted |= await self.webhook(person)
         if "{automation}" in route:
             wanted["automation"] = await self.automation(person)
+        wanted |= await self.recipes(route, person)
         if "{code}" in route:
             wanted["code"] = await self.code(person, link="link" in route)
         return wanted
@@ -316,6 +321,34 @@ class Lands:
             await rules.delete(each.id, by=SOMEBODY)
         made = await rules.make(read_rule(A_RULE), OURS, person.id, by=SOMEBODY, ledgers=[LAB])
         return made.id
+
+    async def recipes(self, route: str, person: Person) -> dict[str, str]:
+        if "{template}" in route:
+            return {"template": await self.template(theirs=route.startswith("DELETE"))}
+        return {"workflow": await self.workflow(person)} if "{workflow}" in route else {}
+
+    async def template(self, *, theirs: bool) -> str:
+        catalogue = self.plane.catalogue
+        if theirs:
+            await catalogue.import_files(OURS, [a_file("ours")], SOMEBODY)
+            return f"ours?workspace={OURS}"
+        catalogue.stock([a_file("everybodys")], "clusterra")
+        return "everybodys"
+
+    async def workflow(self, person: Person) -> str:
+        login = self.world.site.user if person == self.people.operator else person.login
+        step = StepRun(step_id="one", template_id="everybodys", run_id="r")
+        kept = Workflow(
+            id=f"w{next(self.numbers)}-",
+            cluster=LAB,
+            user=login,
+            name="w",
+            at=self.world.clock.now(),
+            steps=(step,),
+        )
+        record = Record(kind=WORKFLOW, id=f"{LAB}/{kept.id}", value=kept)
+        await self.plane.store.commit("", Change(puts=[record]))
+        return kept.id
 
     async def code(self, person: Person, *, link: bool) -> str:
         if not link:
@@ -357,6 +390,8 @@ class Lands:
             "POST /v1/automations": A_RULE | {"workspace": OURS},
             "POST /v1/automations/dry-run": {"automation": A_RULE, "workspace": OURS},
             "PATCH /v1/automations/{automation}": {"state": "off"},
+            "POST /v1/templates/import": {"files": [], "workspace": OURS},
+            "POST /v1/templates/validate": {"files": []},
         }
         return bodies.get(route, {})
 

@@ -109,6 +109,11 @@ class JobView:
     stderr: str
     run_id: str
     comment: str
+    template: str = ""
+    """The recipe that it was made from; empty for a script."""
+    workflow_id: str = ""
+    """The workflow that it is a step of."""
+    step: str = ""
     waits_for: str = ""
     """While it waits for workers that we start: what for, in words."""
     cost_micros: int | None = None
@@ -160,6 +165,9 @@ class JobView:
             stderr=job.stderr,
             run_id=job.run_id,
             comment=job.comment,
+            template=job.template,
+            workflow_id=job.chain,
+            step=job.step,
             waits_for=waits_for,
             cost_micros=cost.micros if cost else None,
             usd_per_hour_micros=cost.usd_per_hour if cost else None,

@@ -42,7 +42,7 @@ def _routes(paths: dict[str, dict[str, dict[str, object]]]) -> Iterator[RouteVie
 
 
 def _name(path: str, method: str) -> str:
-    """Return a name of the path's own words: `get_jobs_job_id_output`."""
-    words = path.removeprefix("/v1/").replace("clusters/{cluster}/", "").split("/")
+    """Return a name of the path's own words: `get_cluster_jobs_job_id_output`."""
+    words = path.removeprefix("/v1/").replace("clusters/{cluster}/", "cluster/").split("/")
     plain = "_".join(word.strip("{}").replace("-", "_") for word in words)
     return f"{method.lower()}_{plain}"

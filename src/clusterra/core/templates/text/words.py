@@ -46,8 +46,8 @@ def pieces(text: str) -> Iterator[str | Action]:
     at, line, trim_next = 0, 1, False
     for found in _ACTION.finditer(text):
         plain = text[at : found.start()]
-        line += plain.count("\n")
         _check_no_opening(plain, line)
+        line += plain.count("\n")
         if trim_next:
             plain = plain.lstrip(_TRIMMED)
         if found["left"]:
@@ -69,7 +69,7 @@ def pieces(text: str) -> Iterator[str | Action]:
 
 def _check_no_opening(plain: str, line: int) -> None:
     if (begun := plain.find("{{")) >= 0:
-        line -= plain.count("\n", begun)
+        line += plain.count("\n", 0, begun)
         raise wrong("{{ is opened and never closed.", "Close it with }}.", line)
 
 
