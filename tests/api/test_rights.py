@@ -23,6 +23,7 @@ from clusterra.api.app import ROUTES as MODULES
 from clusterra.api.app import describe, make_app
 from clusterra.api.rights import PUBLIC, ROUTES
 from clusterra.control.people.doing import Visit
+from clusterra.control.submit import Submission
 from clusterra.core.access import ALL_SCOPES, RUNNING, TABLE, Deed, Role, Scope, Who
 from clusterra.core.automation.read import read_rule
 from clusterra.core.change import Change, Record
@@ -325,7 +326,24 @@ class Lands:
     async def recipes(self, route: str, person: Person) -> dict[str, str]:
         if "{template}" in route:
             return {"template": await self.template(theirs=route.startswith("DELETE"))}
+        if "{schedule}" in route:
+            return {"schedule": await self.schedule(person)}
         return {"workflow": await self.workflow(person)} if "{workflow}" in route else {}
+
+    async def schedule(self, person: Person) -> str:
+        now = self.world.clock.now()
+        made = await self.plane.schedules.make(
+            cluster=LAB,
+            workspace=OURS,
+            owner=person.id,
+            operator=False,
+            user=self.world.site.user if person == self.people.operator else person.login,
+            template_id="everybodys",
+            schedule="0 0 1 1 *",
+            body={},
+            first=Submission(run_id="r", user="ana", fingerprint="", at=now),
+        )
+        return made.id
 
     async def template(self, *, theirs: bool) -> str:
         catalogue = self.plane.catalogue

@@ -57,6 +57,10 @@ class MemorySlurm:
         """Take submissions and go silent, as a server that dies at the wrong moment does."""
         self.hears_after = 0
         """Refuse so many submissions more, as a controller that accounting has not told yet."""
+        self.refuses_after: int | None = None
+        """Take so many submissions more, and then none."""
+        self.requests: dict[int, JobRequest] = {}
+        """What each job was handed over as."""
         self.breaks_after: int | None = None
         """Answer so many questions more, and then none."""
         self.asked: Counter[str] = Counter()
@@ -190,7 +194,12 @@ class MemorySlurm:
         if self.hears_after:
             self.hears_after -= 1
             raise Refused(f"{user} may not run jobs here.", code="no-association", at="account")
+        if self.refuses_after is not None:
+            self.refuses_after -= 1
+            if self.refuses_after < 0:
+                raise Refused("Slurm takes no more jobs.", code="slurm-refused")
         job = self._new(request, user)
+        self.requests[job.id] = request
         self._live[job.id] = self._past[job.id] = job
         if self.loses_answers:
             raise Unanswered("Slurm took the job and went silent.", hint="Look for it.")

@@ -135,6 +135,8 @@ ROUTES: Mapping[str, Deed] = {
     "GET /v1/launchables": Deed.LOOK_FOR_TEMPLATES,
     "POST /v1/launchables/{template}/render": Deed.LOOK_FOR_TEMPLATES,
     "GET /v1/api-routes": Deed.KNOW_ONESELF,
+    f"GET {_CLUSTER}/schedules": Deed.SEE_JOBS,
+    f"DELETE {_CLUSTER}/schedules/{{schedule}}": Deed.SUBMIT,
     f"GET {_CLUSTER}/workflows": Deed.SEE_JOBS,
     f"GET {_CLUSTER}/workflows/{{workflow}}": Deed.SEE_JOBS,
     # the ledger

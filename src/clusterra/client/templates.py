@@ -10,6 +10,8 @@ from clusterra.client.people import Ask
 from clusterra.wire.templates import (
     ImportReport,
     ImportTemplates,
+    SchedulePage,
+    ScheduleView,
     TemplateFile,
     TemplatePage,
     TemplateRemoved,
@@ -49,6 +51,13 @@ class Templates:
 
     def remove(self, template: str, workspace: str = "") -> TemplateRemoved:
         return self._ask(TemplateRemoved, "DELETE", _at(template) + _asking(workspace=workspace))
+
+    def schedules(self, cluster: str) -> SchedulePage:
+        return self._ask(SchedulePage, "GET", f"/v1/clusters/{quote(cluster, safe='')}/schedules")
+
+    def unschedule(self, cluster: str, schedule: str) -> ScheduleView:
+        path = f"/v1/clusters/{quote(cluster, safe='')}/schedules/{quote(schedule, safe='')}"
+        return self._ask(ScheduleView, "DELETE", path)
 
     def workflows(self, cluster: str, *, limit: int | None = None) -> WorkflowPage:
         path = f"/v1/clusters/{quote(cluster, safe='')}/workflows"

@@ -21,10 +21,12 @@ from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
 from clusterra.control.people.people import People
+from clusterra.control.people.standing import standing
 from clusterra.control.requests import Requests
 from clusterra.control.site import Site
 from clusterra.control.submit import Submitter
 from clusterra.control.templates.catalogue import Catalogue
+from clusterra.control.templates.schedules import Schedules
 from clusterra.control.templates.start import Starter
 from clusterra.control.webhooks.webhooks import Webhooks
 from clusterra.core.clusters import REGISTERED, Registered
@@ -99,6 +101,7 @@ class Plane:
     """What was submitted, to be submitted again."""
 
     starter: Starter = field(init=False)
+    schedules: Schedules = field(init=False)
     webhooks: Webhooks = field(init=False)
     automations: Automations = field(init=False)
     begin: Callable[[Site], None] = lambda _: None
@@ -130,6 +133,13 @@ class Plane:
             store=self.store,
             clock=self.clock,
             new_run_id=self._new_run_id,
+        )
+        self.schedules = Schedules(
+            store=self.store,
+            clock=self.clock,
+            starter=self.starter,
+            submitters=self.submitters,
+            owner_of=partial(standing, self.people),
         )
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"

@@ -30,6 +30,7 @@ QUOTA_IDLE_SECONDS = 30
 """While no job runs; one that starts is seen to within that, which is no time of its cost."""
 
 REQUESTS_SECONDS = 3600
+SCHEDULES_SECONDS = 20
 TELL_SECONDS = 15
 TELL_GAP = 0.002
 TIDY_SECONDS = 3600
@@ -100,6 +101,9 @@ def server_loops(plane: Plane) -> list[Loop]:
     made.append(Loop(name="webhooks tidy", round=plane.webhooks.tidy, every=60, idle=TIDY_SECONDS))
     automations = plane.automations
     made.append(Loop(name="automations tidy", round=automations.tidy, every=60, idle=TIDY_SECONDS))
+    made.append(
+        Loop(name="schedules", round=plane.schedules.start_due, every=1, idle=SCHEDULES_SECONDS)
+    )
     uses = Loop(name="uses", round=people.uses.write, every=60, idle=60)
     people.uses.wake = uses.wake
     return [

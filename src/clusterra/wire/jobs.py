@@ -71,6 +71,11 @@ class JobAccepted:
     steps: list[StepAccepted] | None = None
     """The jobs that a recipe came to."""
 
+    schedule_id: str | None = None
+    """Where it is to be started again and again."""
+
+    next_at: datetime | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:

@@ -251,6 +251,28 @@ class WorkflowPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleView:
+    id: str
+    template_id: str
+    cron: str
+    """Minute, hour, day, month, day of the week; in UTC."""
+
+    user: str
+    made_at: datetime
+    next_at: datetime
+    last_at: datetime | None = None
+    last_job_id: int | None = None
+    last_problem: str = ""
+    """Why the last time came to nothing; empty if it came to a job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulePage:
+    schedules: list[ScheduleView]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RouteView:
     name: str
     method: str

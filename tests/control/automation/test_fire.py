@@ -87,7 +87,7 @@ def test_a_template_that_does_not_exist_is_refused_by_its_name() -> None:
 
         (refused,) = await lab.said()
         assert refused["code"] == "unknown-template"
-        assert refused["why"] == "The template nightly does not exist."
+        assert refused["why"] == 'There is no template "nightly".'
 
     asyncio.run(story())
 

@@ -119,6 +119,9 @@ async def _launch(
     """Submit what a recipe comes to."""
     plane, caller, submitter = plane_of(request), caller_of(request), plane_of(request).submitters
     wish = launch_from(table)
+    schedule = wish.schedule or plane.starter.schedule_of(wish, submitter[cluster].site.workspace)
+    if schedule:
+        await plane.schedules.check(cluster, schedule)
     said = wish.options.get("then")
     then = _then(request, plane, submitter[cluster].site, said) if said else None
     started = await plane.starter.start(
@@ -142,6 +145,20 @@ async def _launch(
         ],
     )
     repeated = all(each.submitted.repeated for each in started.steps)
+    if schedule and not repeated:
+        guest = guest_of(request)
+        made = await plane.schedules.make(
+            cluster=cluster,
+            workspace=submitter[cluster].site.workspace,
+            owner=guest.person.id,
+            operator=guest.by == OPERATOR,
+            user=first.user,
+            template_id=wish.template_id,
+            schedule=schedule,
+            body=table,
+            first=started.steps[-1].submitted.submission,
+        )
+        accepted = replace(accepted, schedule_id=made.id, next_at=made.next_at)
     return _accepted(accepted, cluster, repeated=repeated)
 
 

@@ -87,6 +87,11 @@ def hand_over(
     say(f"Job {accepted.job_id} submitted as {tame(accepted.user)}", error=aside)
     for warning in accepted.warnings:
         say(f"  Note: {tame(warning)}", error=aside)
+    if accepted.next_at:
+        say(
+            f"  Again at {accepted.next_at:%Y-%m-%d %H:%M} UTC ({accepted.schedule_id})",
+            error=aside,
+        )
     if not wait:
         held = job.hold if isinstance(job, SubmitJob) else job.get("job", job).get("hold")
         words, verb = ("Let it start", "release") if held else ("Watch it", "watch")

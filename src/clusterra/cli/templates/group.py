@@ -13,6 +13,8 @@ COMMANDS: dict[str, Lazy] = {
     "render": Lazy(f"{_HERE}.render:render_template", "The script it comes to. Submits nothing."),
     "submit": Lazy(f"{_HERE}.submit:submit_template", "Start a job, or a workflow, from one."),
     "workflows": Lazy(f"{_HERE}.workflows:workflows", "How workflows stand, step by step."),
+    "schedules": Lazy(f"{_HERE}.schedules:schedules", "What is started again and again."),
+    "unschedule": Lazy(f"{_HERE}.schedules:unschedule", "Start it no more."),
     "validate": Lazy(f"{_HERE}.bring:validate_templates", "What is wrong with a file."),
     "import": Lazy(f"{_HERE}.bring:import_templates", "Bring in a directory of them."),
     "remove": Lazy(f"{_HERE}.bring:remove_template", "Take one away that was imported."),

@@ -23,6 +23,7 @@ _OF_VALUES = ("params", "inputs", "values_file", "override")
 @click.argument("template")
 @values_options
 @asking_options
+@click.option("--schedule", metavar="CRON", help="Start it again and again, in UTC: '0 6 * * 1'.")
 @click.option("--wait", is_flag=True, help="Wait for its end, show its output, exit with its code.")
 @json_option
 @pass_session

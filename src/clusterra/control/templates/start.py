@@ -72,6 +72,12 @@ class Starter:
 
         return launches(wish, find)
 
+    def schedule_of(self, wish: LaunchWish, workspace: str) -> str:
+        """Return how often the template itself wants to be started; empty is once."""
+        if not wish.template_id:
+            return ""
+        return self.catalogue.find(workspace, wish.template_id).template.schedule
+
     async def start(
         self,
         submitter: Submitter,
