@@ -100,7 +100,8 @@ def test_a_recipe_says_what_it_and_its_values_are(id: str) -> None:
     assert template.ready
     assert len(document["description"].split()) > 8
     assert all(each.label and each.description for each in template.parameters)
-    assert all(each.description for each in (*template.inputs, *template.leaves))
+    assert all(each.description for each in template.inputs)
+    assert all(each.description for each in template.leaves)
     if template.kind is TemplateKind.BATCH and id != "custom-slurm":
         assert template.leaves
 
