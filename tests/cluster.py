@@ -247,6 +247,7 @@ def _land_of_the_tester(tmp: Path) -> Land:
     packages = Path(sysconfig.get_path("purelib"))
     shutil.copytree(packages, tmp / "python", ignore=shutil.ignore_patterns(*NOT_NEEDED))
     shutil.copytree(REPOSITORY / "src/clusterra", tmp / "python/clusterra")
+    shutil.copytree(REPOSITORY / "catalog", tmp / "python/clusterra/catalog")
     home = tmp / "home"
     home.mkdir()
     for opened in (tmp, *tmp.parents[:3]):

@@ -13,13 +13,18 @@ from clusterra.control.plane import Plane
 from clusterra.core.access import Caller, sees_whole
 from clusterra.core.errors import NotFound
 from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.query import Op, Term
+from clusterra.core.jobs.query import Query as JobQuery
 from clusterra.core.quote import shown
-from clusterra.core.templates.workflow import WORKFLOW, Workflow
+from clusterra.core.templates.workflow import WORKFLOW, Workflow, array_as_one
 from clusterra.wire.templates import WorkflowPage, WorkflowView
 
 router = APIRouter(
     prefix="/v1/clusters/{cluster}/workflows", tags=["templates"], route_class=Guarded
 )
+
+MOST_TASKS = 10_000
+"""Tasks of an array that are looked at; Slurm itself allows 1,000 unless told otherwise."""
 
 
 @router.get("", response_model=WorkflowPage)
@@ -63,5 +68,15 @@ async def _jobs(plane: Plane, workflow: Workflow) -> dict[str, Job]:
     found = {}
     for step in workflow.steps:
         if job := await plane.store.run(workflow.cluster, step.run_id):
-            found[step.run_id] = job
+            found[step.run_id] = await _whole(plane, workflow.cluster, job)
     return found
+
+
+async def _whole(plane: Plane, cluster: str, job: Job) -> Job:
+    """Return the job, or of an array's task what the array comes to."""
+    if job.array_id is None:
+        return job
+    of_array = Term(field="array", op=Op.IS, values=(job.array_id,))
+    page = await plane.store.jobs(cluster, JobQuery(terms=(of_array,), limit=MOST_TASKS))
+    # Slurm starts its ids over some day, so one id may have been that of two arrays.
+    return array_as_one([each for each in page.jobs if each.run_id == job.run_id])

@@ -18,8 +18,10 @@ from clusterra.core.templates import shell
 from clusterra.core.templates.sbatch import check_directives, overridden
 from clusterra.core.templates.shell import Place, Reading
 from clusterra.core.templates.template import Template, TemplateKind
-from clusterra.core.templates.text import Text, Writer, blanked, fill, parse
+from clusterra.core.templates.text import Text, Writer, blanked, fill
 from clusterra.core.templates.values import Values, collect
+
+_OF_CONTEXT = re.compile(r"\{\{-?\s*\.ctx\.([a-z_]+)\s*-?\}\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +112,14 @@ def render(
 
 
 def filled_value(value: Any, context: Context) -> Any:
-    """Fill in what a step gives to its template: `{{.ctx.…}}` may stand in it, at any depth."""
+    """Fill in what a step gives to its template: `{{.ctx.…}}` may stand in it, at any depth.
+
+    Nothing else is read: it may be a program, and to many languages two braces mean something.
+    """
     match value:
-        case str() if "{{" in value:
-            return _filled(parse(value), {"ctx": context.values()}, "step")
+        case str():
+            known = context.values()
+            return _OF_CONTEXT.sub(lambda found: known.get(found[1], found[0]), value)
         case Mapping():
             return {key: filled_value(each, context) for key, each in value.items()}
         case list():

@@ -1,7 +1,7 @@
 """Several jobs of which some wait for others: what is kept of them, and how they stand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from clusterra.core.change import Kind
@@ -91,6 +91,23 @@ def _why(step: StepRun, known: Mapping[str, Job | None], steps: Sequence[StepRun
             return f"It was not started: the step {name} {how_it_ended(upstream)}."
         waiting += by_id[name].depends_on
     return ""
+
+
+def array_as_one(tasks: Sequence[Job]) -> Job:
+    """Return one job that stands as a whole array does: it runs until the last task has ended, and
+    has failed if one of them has."""
+    begun = [each.started_at for each in tasks if each.started_at]
+    live = [each for each in tasks if not each.state.ended]
+    failed = [each for each in tasks if _failed(each)]
+    # One that ran says why it failed; one that was cancelled because of it does not.
+    telling = (live or sorted(failed, key=lambda each: each.started_at is None) or tasks)[0]
+    state = JobState.RUNNING if live and begun else telling.state
+    return replace(
+        telling,
+        id=telling.array_id or telling.id,
+        state=state,
+        started_at=min(begun, default=None),
+    )
 
 
 def how_it_ended(job: Job) -> str:
