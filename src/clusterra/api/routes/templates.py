@@ -19,7 +19,7 @@ from clusterra.core.access import Deed
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.templates.launch import LaunchWish
 from clusterra.core.templates.read import SourceFile
-from clusterra.core.templates.render import Context, filled_value, render
+from clusterra.core.templates.render import Context, render
 from clusterra.core.templates.sbatch import OVERRIDE, read_override
 from clusterra.wire.templates import (
     ImportReport,
@@ -156,7 +156,7 @@ async def _rendered(request: Request, id: str, workspace: str) -> Response:
     found = render(
         job.template if job else entry.template,
         context,
-        params=filled_value(job.params if job else wanted.params, context),
+        params=job.params if job else wanted.params,
         inputs=wanted.inputs,
         override=wish.override,
     )

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 
@@ -270,8 +271,8 @@ class _Making:
         rendered = render(
             job.template,
             context,
-            params=filled_value(job.params, context),
-            inputs=filled_value(job.inputs, context),
+            params=self._filled(job.params, context),
+            inputs=self._filled(job.inputs, context),
             override={**sized(job), **job.override, **self._with_dependency()},
             outputs_dir=self.around.outputs_dir,
             preamble=preamble(job, self.around),
@@ -318,6 +319,14 @@ class _Making:
         )
         record = await self.store.get(DECLARED, run_id, default=declared)
         await self.store.commit(LEDGER, Change(puts=[replace(record, value=declared)]))
+
+    def _filled(self, values: Mapping[str, Any], context: Context) -> Mapping[str, Any]:
+        """Fill in what a step's values name of its run. A job by itself has none that do."""
+        return (
+            {key: filled_value(each, context) for key, each in values.items()}
+            if self.chain
+            else values
+        )
 
     def _name(self, rendered: Rendered) -> str:
         if self.chain and rendered.name == self.job.template.id:
