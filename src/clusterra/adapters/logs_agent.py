@@ -108,7 +108,7 @@ class AgentLog:
             part = _Part(answer, start)
             data = b"".join([piece async for piece in part.pieces(start + most)])
         self._took = time.monotonic() - began
-        return Output(data=data, offset=start, size=max(part.size, start + len(data)))
+        return Output(data=data, offset=start, size=part.size)
 
     async def pieces(self, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         if start >= stop:
@@ -120,7 +120,7 @@ class AgentLog:
 
     async def grown(self, beyond: int, seconds: float) -> None:
         if not self._ranges:
-            await asyncio.sleep(max(seconds, REST, REST_FACTOR * self._took))
+            await asyncio.sleep(max(REST, REST_FACTOR * self._took))
             return
         async with self._asked(beyond, beyond + 1, wait=seconds):
             return

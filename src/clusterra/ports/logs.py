@@ -45,7 +45,7 @@ class Log(Protocol):
         ...
 
     async def grown(self, beyond: int, seconds: float) -> None:
-        """Return when the file may be of another length than `beyond`, or after so long."""
+        """Return when the file may be of another length than `beyond`, or after about so long."""
         ...
 
     def close(self) -> None:
