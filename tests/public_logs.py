@@ -20,9 +20,8 @@ async def public_agent(base: Path, key: str) -> AsyncIterator[str]:
         ending = "err" if request.query.get("stream") == "stderr" else "out"
         job = request.match_info["job"]
         for name in (f"slurm-{job}.{ending}", f"job_{job}.{ending}"):
-            for file in (base / name, *base.glob(f"*/{name}")):
-                if file.is_file():
-                    return await _whole(request, file)
+            for file in _candidates(base, name):
+                return await _whole(request, file)
         return web.Response(status=404, text="log not found")
 
     app = web.Application()
@@ -34,6 +33,10 @@ async def public_agent(base: Path, key: str) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
+
+
+def _candidates(base: Path, name: str) -> list[Path]:
+    return [each for each in (base / name, *base.glob(f"*/{name}")) if each.is_file()]
 
 
 async def _whole(request: web.Request, file: Path) -> web.StreamResponse:

@@ -1,7 +1,6 @@
 """What every way to a job's output keeps to: memory, files, our agent, the public agent."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -200,9 +199,13 @@ def test_text_is_found_wherever_pieces_are_cut(play: Callable[[Story], None]) ->
     play(story)
 
 
-def test_nothing_is_read_after_it_was_closed(tmp_path: Path) -> None:
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_no_descriptor_is_left_when_a_log_is_closed(tmp_path: Path) -> None:
     async def story() -> None:
-        before = len(os.listdir("/proc/self/fd"))
+        before = _open_files()
         async with scene("files", tmp_path) as made:
             made.write(b"one\n")
             log = await made.open()
@@ -211,6 +214,6 @@ def test_nothing_is_read_after_it_was_closed(tmp_path: Path) -> None:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             log.close()
-        assert len(os.listdir("/proc/self/fd")) <= before
+        assert _open_files() <= before
 
     asyncio.run(story())

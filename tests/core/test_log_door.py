@@ -10,7 +10,7 @@ from tests.builders import NOON
 def door(address: str, heard_from: str = "192.0.2.1") -> str | None:
     report = EdgeReport(at=NOON, agent="a", version="5", address=address, heard_from=heard_from)
     found = log_door(report, "the-key")
-    return found and found.url
+    return found.url if found else None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from clusterra.core.jobs.search import AROUND, Match, Search
 
 
 def found(data: bytes, text: bytes, size: int = 7, *, ignore_case: bool = False) -> list[Match]:
-    search, matches = Search(text, ignore_case=ignore_case), []
+    search = Search(text, ignore_case=ignore_case)
+    matches: list[Match] = []
     for start in range(0, len(data), size):
         matches += search.feed(data[start : start + size])
     return [*matches, *search.feed(b"", last=True)]
