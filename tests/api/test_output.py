@@ -5,17 +5,22 @@ import base64
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clusterra.adapters.logs_local import LocalLogs
 from clusterra.api.app import make_app
 from clusterra.control.output import tail
+from clusterra.core.access import Role
+from clusterra.core.change import Change
 from clusterra.core.jobs.job import JobState
 from tests.api.asgi import Answer, ask
 from tests.api.listening import Listener, listening
-from tests.world import LAB, World
+from tests.people import SOMEBODY, token_of
+from tests.world import LAB, TOKEN, World
 
 OUTPUT = f"/v1/clusters/{LAB}/jobs/1/output"
 
@@ -408,3 +413,86 @@ def test_the_stream_ends_when_the_server_is_about_to_stop() -> None:
             await heard.listener.until(lambda: heard.listener.ended)
 
     lab(story)
+
+
+def test_the_stream_ends_as_soon_as_its_reader_is_removed_and_nobody_elses_does() -> None:
+    async def story(lab: Lab) -> None:
+        people, path = lab.plane.people, f"{OUTPUT}/stream"
+        lab.write(b"one\n")
+        async with (
+            listening(lab.app, path, token=await token_of(lab.plane, "ben", Role.ADMIN)) as ben,
+            lab.follow() as owner,
+        ):
+            await people.roster.remove(people.home, "ben@lab.example", by=SOMEBODY)
+            await ben.until(lambda: ben.ended)
+            lab.write(b"one\ntwo\n")
+            await owner.hear(b"one\ntwo\n")
+            assert b"two" not in ben.heard
+
+    lab(story)
+
+
+def test_nobody_reads_follows_or_searches_what_a_job_of_another_wrote() -> None:
+    async def story(lab: Lab) -> None:
+        lab.write(b"secret\n")
+        ben = await token_of(lab.plane, "ben")
+        for path in (OUTPUT, f"{OUTPUT}/stream", f"{OUTPUT}?grep=secret"):
+            answer = await ask(lab.app, "GET", path, token=ben)
+            assert (answer.status, answer.json["code"]) == (403, "foreign-job")
+            assert b"secret\n" not in answer.body
+
+    lab(story)
+
+
+def test_nothing_is_left_of_a_reader_that_has_gone() -> None:
+    async def story(lab: Lab) -> None:
+        lab.write(b"one\n")
+        before = asyncio.all_tasks()
+        async with lab.follow() as heard, lab.follow("?tail=1"):
+            await heard.hear(b"one\n")
+
+        assert lab.plane.output._tails == {}
+        assert not lab.plane.output._readers
+        if left := asyncio.all_tasks() - before:
+            await asyncio.wait(left, timeout=10)
+        assert asyncio.all_tasks() == before
+
+    lab(story)
+
+
+def test_whoever_leaves_is_not_read_for_any_longer(tmp_path: Path) -> None:
+    async def story(lab: Lab) -> None:
+        (tmp_path / "tmp").mkdir()
+        with (tmp_path / "tmp/huge").open("wb") as file:
+            file.truncate(100 << 30)
+        lab.world.site.logs = LocalLogs(tmp_path, single_user=True)
+        job = replace(await lab.world.job(1), stdout="/tmp/huge")
+        await lab.world.store.commit(LAB, Change(jobs=[job]))
+
+        async with listening(lab.app, OUTPUT) as reader:
+            await reader.until(lambda: len(reader.heard) > 1 << 20)
+            reader.leave()
+        async with asyncio.timeout(10):
+            await gone_while_asking(lab, f"{OUTPUT}?grep=needle")
+
+    lab(story)
+
+
+async def gone_while_asking(lab: Lab, path: str) -> None:
+    """Ask, and leave before there is an answer."""
+    route, _, query = path.partition("?")
+    scope: Any = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "path": route,
+        "raw_path": route.encode(),
+        "query_string": query.encode(),
+        "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+        "server": ("test", 80),
+        "scheme": "http",
+        "root_path": "",
+    }
+    listener = Listener()
+    listener.leave()
+    await lab.app(scope, listener.receive, listener.send)

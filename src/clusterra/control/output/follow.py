@@ -17,7 +17,7 @@ from clusterra.control.output import frames
 from clusterra.control.output.lines import start_of_lines
 from clusterra.control.output.tail import Tail
 from clusterra.control.site import Site
-from clusterra.core.errors import Unreachable
+from clusterra.core.errors import ClusterraError, Unreachable
 from clusterra.core.jobs.job import Job
 from clusterra.core.utf8 import begun, rest
 from clusterra.ports import Log, Store
@@ -89,7 +89,7 @@ class Follow:
     def look_again(self) -> None:
         """Have every reader end that may no longer read: somebody was changed."""
         for reader in self._readers:
-            if not reader.allowed():
+            if not reader.may_go_on():
                 reader.close()
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Reader:
 
     def __init__(self, tail: Tail, allowed: Callable[[], bool]) -> None:
         self.tail = tail
-        self.allowed = allowed
+        self._allowed = allowed
         self.position = 0
         """Everything before this byte has been read."""
         self.closed = False
@@ -115,6 +115,12 @@ class Reader:
         self._nudged = False
         self._news: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
+
+    def may_go_on(self) -> bool:
+        try:
+            return self._allowed()
+        except ClusterraError:
+            return False
 
     async def start(self, beginning: Beginning) -> None:
         log, self._generation = self.tail.log, self.tail.generation

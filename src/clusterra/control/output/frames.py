@@ -43,4 +43,4 @@ def error(code: str, detail: str) -> bytes:
 
 def _event(type: bytes, shown: dict[str, object], id: int | None = None) -> bytes:
     place = b"" if id is None else b"id: %d\n" % id
-    return b"%sevent: %s\ndata: %s\n\n" % (place, type, _json.encode(shown))
+    return b"".join((place, b"event: ", type, b"\ndata: ", _json.encode(shown), b"\n\n"))
