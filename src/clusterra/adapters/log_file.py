@@ -75,9 +75,9 @@ class LogFile:
             self._leave()
             self._leave = None
         with self._lock:
-            self._closed = True
-            if not self._readers:
+            if not self._closed and not self._readers:
                 os.close(self._descriptor)
+            self._closed = True
 
     def _watch(self) -> None:
         if self._leave is None and not self._closed:

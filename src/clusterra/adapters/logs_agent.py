@@ -28,12 +28,15 @@ from clusterra.core.scaling.log_door import LogDoor
 from clusterra.ports import Output
 
 PIECE = 256 << 10
-TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=30)
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=2, sock_read=30)
 REST = 1.0
 """Seconds between two looks at a file that is always sent whole."""
 
 REST_FACTOR = 4
 """How many times as long as the last look took is rested, if that is longer."""
+
+AWAY = 10.0
+"""Seconds for which an agent that did not answer is not asked again."""
 
 _RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+)")
 
@@ -42,6 +45,8 @@ class AgentLogs:
     def __init__(self, where: Callable[[], LogDoor | None]) -> None:
         self._where = where
         self._http: aiohttp.ClientSession | None = None
+        self._away: Unreachable | None = None
+        self._away_until = 0.0
 
     async def open(self, job: Job, *, stream: str = "stdout") -> "AgentLog | None":
         if (door := self._where()) is None:
@@ -53,8 +58,14 @@ class AgentLogs:
             )
         if job.array_id is not None and job.array_task is None:
             return None  # it stands for tasks that have not begun
+        if self._away is not None and time.monotonic() < self._away_until:
+            raise self._away  # many may ask, and each would wait for nobody
         log = AgentLog(self._session(), door, job.label, stream)
-        return log if await log.open() else None
+        try:
+            return log if await log.open() else None
+        except Unreachable as error:
+            self._away, self._away_until = error, time.monotonic() + AWAY
+            raise
 
     async def appears(self, job: Job, *, stream: str = "stdout", seconds: float) -> None:
         del job, stream

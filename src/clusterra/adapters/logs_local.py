@@ -10,8 +10,10 @@ as their job's output.
 import asyncio
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from clusterra.adapters.inotify import DIRECTORY, Inotify
 from clusterra.adapters.log_file import LogFile
@@ -22,6 +24,8 @@ from clusterra.ports import Output
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocking: opening a pipe would wait for somebody who writes to it.
 _PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+
+T = TypeVar("T")
 
 LOOK = 0.25
 """Seconds between two looks for a file, where nobody tells of it."""
@@ -38,19 +42,19 @@ class LocalLogs:
 
     async def open(self, job: Job, *, stream: str = "stdout") -> LogFile | None:
         path = _path(job, stream)
-        descriptor = await asyncio.to_thread(self._found, path, job.user)
+        descriptor = await _opened(self._found, path, job.user)
         return None if descriptor is None else LogFile(descriptor, self._inotify)
 
     async def appears(self, job: Job, *, stream: str = "stdout", seconds: float) -> None:
         path, stirred = _path(job, stream), asyncio.Event()
-        directory = await asyncio.to_thread(self._nearest, path)
+        directory = await _opened(self._nearest, path)
         leave = None
         with suppress(OSError):
             leave = self._inotify.watch(directory, DIRECTORY, stirred.set)
         os.close(directory)
         try:
             # It may have come before anybody watched.
-            found = await asyncio.to_thread(self._found, path, job.user)
+            found = await _opened(self._found, path, job.user)
             if found is not None:
                 os.close(found)
                 return
@@ -124,6 +128,21 @@ class LocalLogs:
             if name == user:
                 return int(rest.split(":")[1])
         return None
+
+
+async def _opened(opening: Callable[..., T], *given: str) -> T:
+    """Open something in a thread; whoever no longer waits for it leaves nothing open."""
+    task = asyncio.create_task(asyncio.to_thread(opening, *given))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(_let_go)
+        raise
+
+
+def _let_go(opened: "asyncio.Task[Any]") -> None:
+    if not opened.cancelled() and opened.exception() is None and opened.result() is not None:
+        os.close(opened.result())
 
 
 def _path(job: Job, stream: str) -> str:

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
+import structlog
+
 from clusterra.control.find import known_job
 from clusterra.control.follow import Hub, Reader
 from clusterra.control.site import Site
@@ -15,11 +17,16 @@ from clusterra.core.events.event import EventQuery
 from clusterra.core.jobs.job import Job
 from clusterra.ports import Store
 
+log = structlog.get_logger()
+
 SETTLING = 30.0
 """Seconds that the processes of an ended job may take to end, and go on writing."""
 
 LOOK = 0.5
 """Seconds between two looks at a job that is ending: no event says that its processes have gone."""
+
+
+AFTER_FAILURE = 2.0
 
 
 class Outcome:
@@ -56,6 +63,17 @@ class Outcome:
         self._task.cancel()
 
     async def _run(self) -> None:
+        while True:
+            try:
+                await self._watch()
+            except Exception:
+                log.exception("output.job_not_seen", job=self._label)
+                await asyncio.sleep(AFTER_FAILURE)
+            else:
+                return
+
+    async def _watch(self) -> None:
+        """Note what becomes of the job, until the server stops."""
         waits_in_array = self.job.array_id is not None and self.job.array_task is None
         query = EventQuery(
             subject="" if waits_in_array else f"job/{self.job.id}",

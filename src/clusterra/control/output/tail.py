@@ -25,7 +25,7 @@ from clusterra.ports import Log, Store
 log = structlog.get_logger()
 
 PIECE = 256 << 10
-HELD = 4 << 20
+HELD = 1 << 20
 """Bytes kept for those who are a little behind."""
 
 LOOK = 1.0
