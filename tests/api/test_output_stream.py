@@ -2,15 +2,21 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from clusterra.control.output import tail
 from clusterra.core.access import Role
+from clusterra.core.change import Change
 from clusterra.core.jobs.job import JobState
 from tests.api.listening import listening
 from tests.api.output_lab import OUTPUT, Lab, lab
+from tests.builders import NOON
+from tests.ledger import a_draft
 from tests.people import SOMEBODY, token_of
+from tests.world import LAB
 
 
 def test_a_job_is_followed_from_before_its_file_to_its_end() -> None:
@@ -255,5 +261,19 @@ def test_nothing_is_left_of_a_reader_that_has_gone() -> None:
         if left := asyncio.all_tasks() - before:
             await asyncio.wait(left, timeout=10)
         assert asyncio.all_tasks() == before
+
+    lab(story)
+
+
+def test_whoever_follows_a_job_does_not_get_the_next_one_that_has_its_number() -> None:
+    async def story(lab: Lab) -> None:
+        lab.write(b"hers\n")
+        async with lab.follow() as heard:
+            await heard.hear(b"hers\n")
+            later = replace(await lab.world.job(1), user="ben", born_at=NOON + timedelta(days=400))
+            await lab.world.store.commit(LAB, Change(jobs=[later], events=[a_draft(1)]))
+            await heard.listener.until(lambda: heard.listener.ended)
+
+            assert heard.told("end") == [{"size": 5, "state": "LOST"}]
 
     lab(story)

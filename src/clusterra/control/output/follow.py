@@ -44,7 +44,8 @@ class Follow:
     def __init__(self, *, store: Store, hub: Hub) -> None:
         self._store = store
         self._hub = hub
-        self._tails: dict[tuple[str, str, str], Tail] = {}
+        self._tails: dict[tuple[str, str, str, tuple[int, int]], Tail] = {}
+        """By cluster, job and stream; an id alone may be another's some day."""
         self._readers: set[Reader] = set()
         self._closed = False
 
@@ -59,7 +60,7 @@ class Follow:
         allowed: Callable[[], bool],
     ) -> "Reader":
         """Start a reader of what a job writes. Raises Refused where that cannot be reached."""
-        key = (site.cluster.id, label, stream)
+        key = (site.cluster.id, label, stream, job.key)
         tail = self._tails.get(key)
         if tail is None or tail.over:
             tail = self._tails[key] = Tail(

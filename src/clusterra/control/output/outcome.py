@@ -7,6 +7,7 @@ whoever reads.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 
@@ -14,7 +15,7 @@ from clusterra.control.find import known_job
 from clusterra.control.follow import Hub, Reader
 from clusterra.control.site import Site
 from clusterra.core.events.event import EventQuery
-from clusterra.core.jobs.job import Job
+from clusterra.core.jobs.job import Job, JobState
 from clusterra.ports import Store
 
 log = structlog.get_logger()
@@ -48,14 +49,16 @@ class Outcome:
         self._hub = hub
         self._told = told
         self._ended_at: float | None = None
+        self._is_past = False
+        """Slurm has given its id to another job."""
         self._note(job)
         self._task = asyncio.create_task(self._run(), name=f"outcome {label}")
 
     @property
     def is_over(self) -> bool:
         """Nothing more is written by it, unless it is made to run again."""
-        if self._ended_at is None:
-            return False
+        if self._ended_at is None or self._is_past:
+            return self._is_past
         settled = asyncio.get_running_loop().time() - self._ended_at > SETTLING
         return settled or "COMPLETING" not in self.job.flags
 
@@ -98,8 +101,12 @@ class Outcome:
 
     async def _look(self) -> None:
         found = await known_job(self._site, self._label, store=self._store)
-        if found is not None:
+        if found is not None and _is_still(self.job, found):
             self._note(found)
+        elif found is not None:
+            self._is_past = True
+            if not self.job.state.ended:
+                self.job = replace(self.job, state=JobState.LOST)
         self._told()
 
     def _note(self, job: Job) -> None:
@@ -111,3 +118,15 @@ class Outcome:
 
     def _is_ending(self) -> bool:
         return self._ended_at is not None and not self.is_over
+
+
+def _is_still(job: Job, found: Job) -> bool:
+    """Say whether this is the job that is followed, or the task that its array's entry stood for.
+
+    Ids start over some day: whoever may read one job's output may not read that of the next to
+    have its number.
+    """
+    from_array = job.array_task is None and job.array_id is not None
+    return job.user == found.user and (
+        job.key == found.key or (from_array and job.array_id == found.array_id)
+    )
