@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from bench.processes import scratch
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.logins_remote import RemoteLogins
-from clusterra.adapters.logs_remote import RemoteLogs
+from clusterra.adapters.memory_logs import MemoryLogs
 from clusterra.adapters.memory_slurm import MemorySlurm
 from clusterra.adapters.sqlite.store import SqliteStore
 from clusterra.api import body
@@ -49,7 +49,7 @@ CLUSTER, KEY = "cluslab1", "the-key"
 def plane_in(state: Path) -> Plane:
     clock = SystemClock()
     store = SqliteStore(state / "clusterra.db")
-    logs = RemoteLogs()
+    logs = MemoryLogs()
     slurm = MemorySlurm(clock)
     site = Site(
         cluster=Cluster(id=CLUSTER, name="lab", slurm_url="http://slurm"),

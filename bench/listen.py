@@ -29,8 +29,9 @@ class Heard:
 
 
 class Listener(asyncio.Protocol):
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: Heard, mark: bytes) -> None:
         self._heard = heard
+        self._mark = mark
         self._rest = b""
         self._is_open = False
 
@@ -43,13 +44,15 @@ class Listener(asyncio.Protocol):
         if not self._heard.counting:
             return
         for frame in whole:
-            if (start := frame.find(_TIME)) > 0:
-                start += len(_TIME)
+            if (start := frame.find(self._mark)) > 0:
+                start += len(self._mark)
                 said = frame[start : start + _LENGTH].partition(b'"')[0].decode()
                 self._heard.delays.append(now - datetime.fromisoformat(said).timestamp())
 
 
-async def _listen(port: int, path: str, token: str, *, readers: int, seconds: float) -> list[float]:
+async def _listen(
+    port: int, path: str, token: str, *, readers: int, seconds: float, mark: bytes
+) -> list[float]:
     lines = (
         f"GET {path} HTTP/1.1",
         f"host: 127.0.0.1:{port}",
@@ -61,7 +64,7 @@ async def _listen(port: int, path: str, token: str, *, readers: int, seconds: fl
     heard = Heard(missing=readers)
     transports = []
     for _ in range(readers):
-        made, _ = await loop.create_connection(lambda: Listener(heard), "127.0.0.1", port)
+        made, _ = await loop.create_connection(lambda: Listener(heard, mark), "127.0.0.1", port)
         made.write(request)
         transports.append(made)
     await asyncio.wait_for(heard.all_open.wait(), 60)
@@ -74,7 +77,9 @@ async def _listen(port: int, path: str, token: str, *, readers: int, seconds: fl
     return heard.delays
 
 
-def listen(port: int, path: str, token: str, *, readers: int, seconds: float) -> list[float]:
-    """Return how long each event took to each reader, in seconds."""
+def listen(
+    port: int, path: str, token: str, *, readers: int, seconds: float, mark: bytes = _TIME
+) -> list[float]:
+    """Return how long each event took to each reader, in seconds: since the time after `mark`."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_listen(port, path, token, readers=readers, seconds=seconds))
+        return runner.run(_listen(port, path, token, readers=readers, seconds=seconds, mark=mark))

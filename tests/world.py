@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.memory import ManualClock, MemoryStore
+from clusterra.adapters.memory_logs import MemoryLogs
 from clusterra.adapters.memory_slurm import MemorySlurm
 from clusterra.control.link import Linked
 from clusterra.control.observe import Observer
@@ -17,7 +18,7 @@ from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.request import JobRequest
-from clusterra.ports import Output, Store
+from clusterra.ports import Store
 from clusterra.settings import ClusterSettings, ServerSettings, Settings, WorkspaceSettings
 from clusterra.wiring import make_plane, make_recorder
 from tests.builders import NOON
@@ -28,20 +29,6 @@ OURS, THEIRS = "lab", "rival"
 """The workspaces of the two clusters, where there are two."""
 
 TOKEN = "a-token"
-
-
-class MemoryLogs:
-    def __init__(self) -> None:
-        self.written: dict[int, bytes] = {}
-
-    async def read(
-        self, job: Job, *, stream: str = "stdout", tail: int | None = None, start: int = 0
-    ) -> Output | None:
-        data = self.written.get(job.id)
-        if data is None:
-            return None
-        offset = max(len(data) - tail, 0) if tail else start
-        return Output(data=data[offset:], offset=offset, size=len(data))
 
 
 @dataclass

@@ -23,7 +23,7 @@ ROUNDS = 3
 
 
 def streams(_: Stage) -> Iterator[Row]:
-    _allow_files(READERS + 200)
+    allow_files(READERS + 200)
     with (
         scratch() as state,
         _talking("ours", "--state", str(state)) as ours,
@@ -61,7 +61,7 @@ def _late(port: int) -> float:
     return percentile(delays, 99) * 1000
 
 
-def _allow_files(number: int) -> None:
+def allow_files(number: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < number:
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, max(hard, number)))

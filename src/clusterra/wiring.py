@@ -21,7 +21,6 @@ from clusterra.adapters.ledger_key import LedgerKey, open_key
 from clusterra.adapters.logins_local import LocalLogins
 from clusterra.adapters.logins_remote import RemoteLogins
 from clusterra.adapters.logs_local import LocalLogs
-from clusterra.adapters.logs_remote import RemoteLogs
 from clusterra.adapters.memory_archive import MemoryArchive
 from clusterra.adapters.memory_sender import MemorySender
 from clusterra.adapters.seal import SealKey, open_seal_key
@@ -35,6 +34,7 @@ from clusterra.adapters.yaml_text import read_yaml
 from clusterra.control.acts import Acts
 from clusterra.control.cost.meter import Meter
 from clusterra.control.cost.waste import Wasting
+from clusterra.control.edge import Edge
 from clusterra.control.follow import Hub
 from clusterra.control.link import Linked
 from clusterra.control.people.people import People
@@ -238,6 +238,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
             await ledger.sign_if_possible()
         for site in plane.sites.values():
             await site.slurm.close()
+            await site.logs.close()
         store.close()
 
 
@@ -357,7 +358,8 @@ def _secret(path: Path | None) -> str:
 
 def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clock) -> Site:
     embedded = each.embedded
-    logs = LocalLogs(embedded.root, single_user=embedded.single_user) if embedded else RemoteLogs()
+    edge = Edge()
+    logs = _logs(each, edge)
     user = each.user or getpass.getuser()
     slurm = _slurm(each, settings, clock)
     shapes = shape_table.shapes(each.scaling) if each.scaling else {}
@@ -383,6 +385,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         if embedded
         else RemoteLogins(each.home),
         logs=logs,
+        edge=edge,
         user=user,
         recorder=recorder,
         linked=Linked(cluster=each.id, store=store, clock=clock),
@@ -397,6 +400,15 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         if embedded and embedded.largest_cpus and (each.scaling is None or each.scaling.only_these)
         else None,
     )
+
+
+def _logs(each: ClusterSettings, edge: Edge) -> Logs:
+    if embedded := each.embedded:
+        return LocalLogs(embedded.root, single_user=embedded.single_user)
+    # Brings an HTTP client, which tests of other rooms need not load.
+    from clusterra.adapters.logs_agent import AgentLogs  # noqa: PLC0415
+
+    return AgentLogs(lambda: edge.log_door)
 
 
 def _book(scaling: ScalingSettings | None) -> Book:

@@ -173,27 +173,6 @@ def test_a_bulk_cancel_counts_first_and_then_cancels_only_ones_own() -> None:
     asyncio.run(story())
 
 
-def test_output_is_given_whole_by_its_end_or_from_a_place() -> None:
-    async def story() -> None:
-        api = Api(world := World())
-        await api.submit()
-        none = await api("GET", f"{JOBS}/1/output")
-        assert (none.status, none.json["code"]) == (404, "no-output")
-        world.logs.written[1] = b"one\ntwo\n"
-
-        whole = await api("GET", f"{JOBS}/1/output")
-        tail = await api("GET", f"{JOBS}/1/output?tail=4")
-        after = await api("GET", f"{JOBS}/1/output", range="bytes=4-")
-        beyond = await api("GET", f"{JOBS}/1/output", range="bytes=8-")
-
-        assert whole.body == b"one\ntwo\n"
-        assert (tail.body, tail.headers["content-range"]) == (b"two\n", "bytes 4-7/8")
-        assert (after.status, after.body) == (206, b"two\n")
-        assert (beyond.body, beyond.headers["content-range"]) == (b"", "bytes */8")
-
-    asyncio.run(story())
-
-
 def test_an_unreachable_slurm_is_503_with_a_time_to_come_back() -> None:
     async def story() -> None:
         api = Api(world := World())

@@ -309,6 +309,9 @@ class FakeApi:
         if self.output is None:
             return NO_OUTPUT
         start = max(0, len(self.output) - int(asked.query.get("tail", len(self.output))))
+        if "lines" in asked.query:
+            last = self.output.splitlines(keepends=True)[-int(asked.query["lines"]) :]
+            start = len(self.output) - len(b"".join(last))
         part = f"bytes {start}-{len(self.output) - 1}/{len(self.output)}"
         return Answer(200, self.output[start:], "text/plain", {"Content-Range": part})
 

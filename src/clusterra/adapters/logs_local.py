@@ -10,32 +10,76 @@ as their job's output.
 import asyncio
 import os
 import stat
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
+from clusterra.adapters.inotify import DIRECTORY, Inotify
+from clusterra.adapters.log_file import LogFile
 from clusterra.core.errors import Refused
 from clusterra.core.jobs.job import Job
 from clusterra.ports import Output
 
-MOST = 8 << 20
-"""Most bytes read at once; the end of a longer file."""
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Not blocking: opening a pipe would wait for somebody who writes to it.
+_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+
+T = TypeVar("T")
+
+LOOK = 0.25
+"""Seconds between two looks for a file, where nobody tells of it."""
 
 
 class LocalLogs:
-    def __init__(self, root: Path, *, single_user: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, single_user: bool = False, inotify: Inotify | None = None
+    ) -> None:
         self._root = root
         self._single_user = single_user
         """All files are one user's, and there is nobody to keep them from."""
+        self._inotify = inotify or Inotify()
 
-    async def read(
-        self, job: Job, *, stream: str = "stdout", tail: int | None = None, start: int = 0
-    ) -> Output | None:
-        path = job.stderr if stream == "stderr" and job.stderr else job.stdout
-        most = min(tail or MOST, MOST)
-        return await asyncio.to_thread(self._read, path, job.user, most, start)
+    async def open(self, job: Job, *, stream: str = "stdout") -> LogFile | None:
+        path = _path(job, stream)
+        descriptor = await _opened(self._found, path, job.user)
+        return None if descriptor is None else LogFile(descriptor, self._inotify)
 
-    def _read(self, path: str, user: str, most: int, start: int) -> Output | None:
+    async def appears(self, job: Job, *, stream: str = "stdout", seconds: float) -> None:
+        path, stirred = _path(job, stream), asyncio.Event()
+        directory = await _opened(self._nearest, path)
+        leave = None
+        with suppress(OSError):
+            leave = self._inotify.watch(directory, DIRECTORY, stirred.set)
+        os.close(directory)
         try:
-            file = self._open(path, user)
+            # It may have come before anybody watched.
+            found = await _opened(self._found, path, job.user)
+            if found is not None:
+                os.close(found)
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds if leave else min(seconds, LOOK)):
+                    await stirred.wait()
+        finally:
+            if leave is not None:
+                leave()
+
+    async def read(self, job: Job, *, stream: str = "stdout", tail: int) -> Output | None:
+        log = await self.open(job, stream=stream)
+        if log is None:
+            return None
+        try:
+            return await log.read(max(log.size - tail, 0), tail)
+        finally:
+            log.close()
+
+    async def close(self) -> None:
+        return
+
+    def _found(self, path: str, user: str) -> int | None:
+        try:
+            return self._open(path, user)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -45,32 +89,37 @@ class LocalLogs:
                 " and links are not followed.",
                 code="output-unreadable",
             ) from None
-        with os.fdopen(file, "rb") as opened:
-            size = os.fstat(file).st_size
-            offset = start or max(size - most, 0)
-            opened.seek(offset)
-            return Output(data=opened.read(most), offset=offset, size=size)
 
     def _open(self, path: str, user: str) -> int:
-        steps = PurePosixPath(path).parts[1:]
-        if not steps or ".." in steps or steps[0] not in {"home", "tmp"}:
-            raise PermissionError(1, "it lies outside /home and /tmp")
-        at = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        for number, step in enumerate(steps, start=1):
-            last = number == len(steps)
-            flags = os.O_NONBLOCK if last else os.O_DIRECTORY
+        *directories, name = _steps(path)
+        at = os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW)
+        for step, flags in (*((each, _DIRECTORY) for each in directories), (name, _PLAIN)):
             try:
-                inner = os.open(step, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=at)
+                inner = os.open(step, flags, dir_fd=at)
             finally:
                 os.close(at)
             at = inner
-        found = os.fstat(at)
-        if not stat.S_ISREG(found.st_mode):
+        try:
+            self._check(os.fstat(at), user)
+        except OSError:
             os.close(at)
+            raise
+        return at
+
+    def _check(self, found: os.stat_result, user: str) -> None:
+        if not stat.S_ISREG(found.st_mode):
             raise PermissionError(1, "it is not a plain file")
         if not self._single_user and found.st_uid != self._uid_of(user):
-            os.close(at)
             raise PermissionError(1, f"it does not belong to {user}")
+
+    def _nearest(self, path: str) -> int:
+        """Open the innermost directory on the way to a path that there is."""
+        at = os.open(self._root, _DIRECTORY & ~os.O_NOFOLLOW)
+        with suppress(OSError):
+            for step in _steps(path)[:-1]:
+                inner = os.open(step, _DIRECTORY, dir_fd=at)
+                os.close(at)
+                at = inner
         return at
 
     def _uid_of(self, user: str) -> int | None:
@@ -79,3 +128,29 @@ class LocalLogs:
             if name == user:
                 return int(rest.split(":")[1])
         return None
+
+
+async def _opened(opening: Callable[..., T], *given: str) -> T:
+    """Open something in a thread; whoever no longer waits for it leaves nothing open."""
+    task = asyncio.create_task(asyncio.to_thread(opening, *given))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(_let_go)
+        raise
+
+
+def _let_go(opened: "asyncio.Task[Any]") -> None:
+    if not opened.cancelled() and opened.exception() is None and opened.result() is not None:
+        os.close(opened.result())
+
+
+def _path(job: Job, stream: str) -> str:
+    return job.stderr if stream == "stderr" and job.stderr else job.stdout
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    steps = PurePosixPath(path).parts[1:]
+    if not steps or {"..", "\0"} & {*steps, *path} or steps[0] not in {"home", "tmp"}:
+        raise PermissionError(1, "it lies outside /home and /tmp")
+    return steps

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from clusterra.core.errors import Invalid
+from clusterra.core.utf8 import begun, rest
 
 ENDINGS = {"stdout": "out", "stderr": "err"}
 BEFORE_END = 64 << 10
@@ -171,8 +172,7 @@ class _Growing:
         if self._descriptor is not None:
             size = os.fstat(self._descriptor).st_size
             self._at = 0 if self._looked else max(size - BEFORE_END, 0)
-            start = os.pread(self._descriptor, 4, self._at)
-            self._at += len(start) - len(start.lstrip(_CONTINUING)) if self._at else 0
+            self._at += rest(os.pread(self._descriptor, 4, self._at)) if self._at else 0
         self._looked = True
 
     def _read(self, descriptor: int, *, whole: bool) -> bytes:
@@ -184,7 +184,7 @@ class _Growing:
             self._at = 0
         data = os.pread(descriptor, PIECE, self._at)
         if whole:
-            data = data[: len(data) - _begun(data)]
+            data = data[: len(data) - begun(data)]
         self._at += len(data)
         return data
 
@@ -192,18 +192,3 @@ class _Growing:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-_CONTINUING = bytes(range(0x80, 0xC0))
-
-
-def _begun(data: bytes) -> int:
-    """Return how many bytes at the end are the beginning of a character."""
-    for back in range(1, min(len(data), 3) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return back if back < length else 0
-        if byte < 0x80:
-            return 0
-    return 0

@@ -96,6 +96,7 @@ def report_of(heartbeat: Heartbeat, *, address: str, now: datetime) -> EdgeRepor
         failed=tuple(_failed(each) for each in heartbeat.failed),
         machines=None if claims is None else tuple(_machine(each) for each in claims),
         address=heartbeat.agent_url or heartbeat.agent_ip,
+        heard_from=address,
         slurm_key_hash=heartbeat.slurm_key_hash,
     )
 

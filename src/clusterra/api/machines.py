@@ -77,7 +77,7 @@ class Machines:
     def known_key(self, headers: Headers) -> ClusterKey | None:
         """Return the key that is shown, whosever it is."""
         # Looked up by its hash, so that a near miss takes as long as any other.
-        return self.plane.people.directory.key(hash_of(_shown(headers)))
+        return self.plane.people.directory.key(hash_of(shown_key(headers)))
 
     def check_key(
         self, cluster: str, headers: Headers, visit: Visit, *, use: KeyUse | None = None
@@ -92,7 +92,7 @@ class Machines:
         whose = f"the {use}'s key" if use else "the key"
         file = f"keys/{cluster}.agent.key" if use is KeyUse.AGENT else f"keys/{cluster}.key"
         make = f"`clusterra keys create{f' --for {use}' if use else ''}`"
-        if not _shown(headers):
+        if not shown_key(headers):
             raise Unauthenticated(
                 f"This call needs {whose} of the cluster and came without one.",
                 hint="Send `Authorization: Bearer <key>` or `X-Agent-Key: <key>`; the key is in"
@@ -142,7 +142,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, hint: str)
     return b"".join(chunks)
 
 
-def _shown(headers: Headers) -> str:
+def shown_key(headers: Headers) -> str:
     scheme, _, token = word(headers, b"authorization").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else ""
     return given or word(headers, b"x-agent-key")

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,7 +28,6 @@ from clusterra.api import problems
 from clusterra.api.admit import guest_of, in_workspace
 from clusterra.api.asked import last_event_id, read_after, wanted
 from clusterra.api.door import SERVERS_SEND
-from clusterra.control.follow import Reader
 from clusterra.control.plane import Plane
 from clusterra.core.access import Deed
 from clusterra.core.errors import ClusterraError
@@ -134,6 +134,20 @@ class LiveEvents:
         )
 
 
+class Reader(Protocol):
+    """Somebody who follows something: `control/follow.py`, `control/output/follow.py`."""
+
+    position: int
+    closed: bool
+
+    async def read(self) -> bytes: ...
+    def ready(self) -> bytes | None: ...
+    def news(self) -> "asyncio.Future[None] | None": ...
+    def wake(self) -> None: ...
+    def close(self) -> None: ...
+    def leave(self) -> None: ...
+
+
 class Stream:
     """One client's stream."""
 
@@ -158,7 +172,7 @@ class Stream:
 
     async def run(self, receive: Receive, send: Send, *, write: Send) -> None:
         reader = self._reader
-        leaving = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(gone(receive))
         leaving.add_done_callback(lambda _: reader.close())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -220,6 +234,6 @@ class _Beat:
         self._timer.cancel()
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -37,6 +37,7 @@ from clusterra.wire.jobs import (
 if TYPE_CHECKING:
     from clusterra.client.automations import Automations
     from clusterra.client.fleet import Fleet
+    from clusterra.client.logs import JobLogs
     from clusterra.client.people import People
     from clusterra.client.quotas import Quotas
     from clusterra.client.templates import Templates
@@ -142,6 +143,13 @@ class Client:
         from clusterra.client.webhooks import Webhooks
 
         return Webhooks(self._call)
+
+    @property
+    def logs(self) -> "JobLogs":
+        """What there is to ask about what jobs write: all of it, some lines, as it goes on."""
+        from clusterra.client.logs import JobLogs
+
+        return JobLogs(self._connection, self._call)
 
     def clusters(self) -> "ClusterPage":
         from clusterra.wire.clusters import ClusterPage

@@ -5,7 +5,7 @@ that matters here is between *not asked* and *asked, and no answer*: only after
 the second may an act have happened.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -94,6 +94,21 @@ class Connection:
         when the server ends it or the caller closes it; Unanswered if it breaks off, or
         after `silence` seconds without a byte.
         """
+        return self._streamed(path, headers, Answer.lines, silence)
+
+    def pieces(
+        self, path: str, headers: Mapping[str, str] | None = None, *, silence: float | None = None
+    ) -> Generator[bytes, None, None]:
+        """Ask for something long, and yield it piece by piece; otherwise as `lines`."""
+        return self._streamed(path, headers, lambda answer: answer.pieces, silence)
+
+    def _streamed(
+        self,
+        path: str,
+        headers: Mapping[str, str] | None,
+        parts: Callable[[Answer], Iterator[bytes]],
+        silence: float | None,
+    ) -> Generator[bytes, None, None]:
         channel = Channel(self._address, timeout=silence or self._channel.timeout)
         try:
             token = self._good_token()
@@ -101,7 +116,7 @@ class Connection:
                 answer = self._begin(channel, path, headers, token)
             except Unauthenticated as refusal:
                 answer = self._begin(channel, path, headers, self._renewed(token, refusal))
-            yield from answer.lines()
+            yield from parts(answer)
         except (OSError, CutOff, NotHttp) as error:
             raise self._cut(channel, error) from None
         finally:

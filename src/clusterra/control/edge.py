@@ -12,6 +12,7 @@ from datetime import datetime
 
 from clusterra.core.scaling.edge import EdgeReport, Failed, Offering
 from clusterra.core.scaling.fleet import Fleet
+from clusterra.core.scaling.log_door import LogDoor, log_door
 from clusterra.core.scaling.shapes import Purchase
 from clusterra.core.seen import Seen, Sight, Unseen
 
@@ -44,6 +45,9 @@ class Edge:
     wanted: Sight[Wanted] = NOT_DECIDED
     """Unseen while Slurm cannot be seen: an agent must then be told nothing at all."""
 
+    key: str = field(default="", repr=False)
+    """What the agent showed; it asks the same of us."""
+
     heard: Callable[[], None] = lambda: None
     """Have the fleet planned now, because an agent said something new."""
 
@@ -51,6 +55,12 @@ class Edge:
     """The server is about to stop, or the cluster to go: nobody waits any more."""
 
     _waiting: "set[asyncio.Future[None]]" = field(default_factory=set)
+
+    @property
+    def log_door(self) -> LogDoor | None:
+        """Where the agent can be asked for logs; None while it cannot be."""
+        report = self.report
+        return log_door(report.value, self.key) if isinstance(report, Seen) else None
 
     def want(self, wanted: Wanted, at: datetime) -> None:
         before, self.wanted = self.wanted, Seen(wanted, at)

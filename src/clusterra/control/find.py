@@ -21,17 +21,8 @@ async def find_job(site: Site, label: str, caller: Caller, *, store: Store) -> J
 
     A task that still waits has no job of its own: it is found as its array's entry.
     """
-    match = _LABEL.fullmatch(label)
-    if match is None or int(match[1]) >= _LARGEST_ID:
-        raise Invalid(
-            f"{label!r} is not a job id.",
-            hint="Job ids are numbers such as 41, or 43_5 for one task of an array.",
-            at="job_id",
-        )
-    id, task = int(match[1]), match[2]
-    found = await (_task(site, id, int(task), store) if task else store.job(site.cluster.id, id))
-    if found is None:
-        found = await _ask_slurm(site, id, None if task is None else int(task))
+    id, task = _read(label)
+    found = await known_job(site, label, store=store) or await _ask_slurm(site, id, task)
     if found is None or not sees(caller, found.user):
         raise NotFound(
             f"There is no job {label} on {site.cluster.name}.",
@@ -39,6 +30,25 @@ async def find_job(site: Site, label: str, caller: Caller, *, store: Store) -> J
             code="job-not-found",
         )
     return found
+
+
+async def known_job(site: Site, label: str, *, store: Store) -> Job | None:
+    """Return the job of that name as it was last observed, whoever may see it."""
+    id, task = _read(label)
+    if task is None:
+        return await store.job(site.cluster.id, id)
+    return await _task(site, id, task, store)
+
+
+def _read(label: str) -> tuple[int, int | None]:
+    match = _LABEL.fullmatch(label)
+    if match is None or int(match[1]) >= _LARGEST_ID:
+        raise Invalid(
+            f"{label!r} is not a job id.",
+            hint="Job ids are numbers such as 41, or 43_5 for one task of an array.",
+            at="job_id",
+        )
+    return int(match[1]), int(match[2]) if match[2] else None
 
 
 async def _task(site: Site, array: int, task: int, store: Store) -> Job | None:

@@ -62,8 +62,8 @@ class Heartbeats:
     def __post_init__(self) -> None:
         self._since = self.clock.now()
 
-    def hear(self, report: EdgeReport) -> None:
-        """Take in what an agent says of its side.
+    def hear(self, report: EdgeReport, *, key: str = "") -> None:
+        """Take in what an agent says of its side, and the key that it showed.
 
         Raises Conflict if another agent is looking after this cluster.
         """
@@ -72,7 +72,7 @@ class Heartbeats:
         self._remember(report)
         edge = self.site.edge
         was_silent = not isinstance(edge.report, Seen)
-        edge.report = Seen(self._last, report.at)
+        edge.report, edge.key = Seen(self._last, report.at), key
         edge.failed.extend(self._last.failed)
         if before is None or was_silent or _is_new(self._last, before):
             edge.heard()

@@ -5,15 +5,19 @@ reason stands only in what the job wrote. That line is looked for and nothing of
 is kept.
 """
 
+import asyncio
 from dataclasses import replace
 
-from clusterra.core.errors import Refused
+from clusterra.core.errors import Refused, Unreachable
 from clusterra.core.jobs.job import Job, JobState
 from clusterra.ports import Logs
 
 KILLED = 9
 SAID = b"exceeded memory limit"
 LAST_WORDS = 4096
+
+PATIENCE = 3.0
+"""Seconds: what is observed of other jobs waits for this."""
 
 
 async def told_apart(job: Job, old: Job | None, logs: Logs) -> Job:
@@ -29,7 +33,8 @@ async def told_apart(job: Job, old: Job | None, logs: Logs) -> Job:
 
 async def _last_words(job: Job, logs: Logs) -> bytes:
     try:
-        output = await logs.read(job, stream="stderr", tail=LAST_WORDS)
-    except Refused:
+        async with asyncio.timeout(PATIENCE):
+            output = await logs.read(job, stream="stderr", tail=LAST_WORDS)
+    except (Refused, Unreachable, TimeoutError):
         return b""  # its output is out of our reach
     return output.data if output else b""

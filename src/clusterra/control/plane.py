@@ -20,6 +20,7 @@ from clusterra.control.diagnosis import diagnose
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
+from clusterra.control.output.follow import Follow
 from clusterra.control.people.people import People
 from clusterra.control.people.standing import standing
 from clusterra.control.requests import Requests
@@ -102,6 +103,9 @@ class Plane:
 
     starter: Starter = field(init=False)
     schedules: Schedules = field(init=False)
+    output: Follow = field(init=False)
+    """Who follows what jobs write."""
+
     webhooks: Webhooks = field(init=False)
     automations: Automations = field(init=False)
     begin: Callable[[Site], None] = lambda _: None
@@ -141,6 +145,8 @@ class Plane:
             submitters=self.submitters,
             owner_of=partial(standing, self.people),
         )
+        self.output = Follow(store=self.store, hub=self.hub)
+        self.people.directory.watch(self.output.look_again)
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
         self.webhooks = Webhooks(
@@ -197,6 +203,7 @@ class Plane:
     def hush(self) -> None:
         """Let go of everybody who listens or waits: the server is about to stop."""
         self.hub.close()
+        self.output.close()
         for site in self.sites.values():
             site.edge.close()
 
@@ -245,6 +252,7 @@ class Plane:
         await self.submitters.pop(cluster).settle()
         await self.ledgers.pop(cluster).sign_if_possible()
         await site.slurm.close()
+        await site.logs.close()
         for known in (self.inboxes, self.heartbeats, self.people.clusters):
             known.pop(cluster)
 

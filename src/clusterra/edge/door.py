@@ -4,20 +4,27 @@
     GET /logs/{job}?stream=stdout|stderr      the whole file
     GET /logs/{job}/stream?stream=…           server-sent events, as it is written
 
-As the public agent answers them, so that a control plane need not know which one it asks.
+As the public agent answers them, so that a control plane need not know which one it asks. Unlike
+that one it takes a `Range`, tells by `ETag` which file it is, and with `Prefer: wait=N` answers a range
+that begins where the file ends when there is more of it, or after so many seconds.
 """
 
 import asyncio
 import hmac
 import os
+import re
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
 from aiohttp import web
 
-from clusterra.agent.logs import KEEP_ALIVE, PIECE, Log, follow, log_of, open_log
+from clusterra.agent.logs import KEEP_ALIVE, PIECE, SELDOM, SOON, Log, follow, log_of, open_log
+from clusterra.core.byte_range import byte_range
 from clusterra.core.errors import ClusterraError, Invalid
+
+LONGEST_WAIT = 20.0
+_WAIT = re.compile(r"\bwait=(\d{1,3}(?:\.\d{1,3})?)\b")
 
 LAST_REQUESTS = 1.0
 """Seconds that answers under way are given when the agent stops; streams never end by themselves."""
@@ -73,9 +80,9 @@ class Door:
         if descriptor is None:
             raise web.HTTPNotFound(text="log not found")
         with os.fdopen(descriptor, "rb") as file:
-            left = os.fstat(descriptor).st_size
-            response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
-            response.content_length = left
+            response, start, stop = await _begun(request, file.fileno())
+            file.seek(start)
+            response.content_length = left = stop - start
             await response.prepare(request)
             while left and (data := await asyncio.to_thread(file.read, min(left, PIECE))):
                 left -= len(data)
@@ -95,6 +102,43 @@ class Door:
             async for each in events:
                 await response.write(each)
         return response
+
+
+async def _begun(request: web.Request, file: int) -> tuple[web.StreamResponse, int, int]:
+    """Return the answer, and from where to where the file is sent with it."""
+    asked, found = byte_range(request.headers.get("Range", "")), os.fstat(file)
+    if asked is not None and asked.first is not None:
+        await _grown(file, asked.first, _patience(request))
+        found = os.fstat(file)
+    size = found.st_size
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/plain; charset=utf-8",
+            "Accept-Ranges": "bytes",
+            "ETag": f'"{found.st_dev:x}.{found.st_ino:x}"',
+        }
+    )
+    if asked is None:
+        return response, 0, size
+    start, stop = asked.within(size) or (0, 0)
+    shown = f"{start}-{stop - 1}" if stop else "*"
+    response.headers["Content-Range"] = f"bytes {shown}/{size}"
+    response.set_status(206 if stop else 416)
+    return response, start, stop
+
+
+async def _grown(file: int, beyond: int, seconds: float) -> None:
+    """Return when the file is of another length than `beyond`, or after so long."""
+    gap, waited = SOON, 0.0
+    while waited < seconds and os.fstat(file).st_size == beyond:
+        await asyncio.sleep(gap)
+        waited += gap
+        gap = min(gap * 1.5, SELDOM)
+
+
+def _patience(request: web.Request) -> float:
+    found = _WAIT.search(request.headers.get("Prefer", ""))
+    return min(float(found[1]), LONGEST_WAIT) if found else 0
 
 
 async def _healthy(_: web.Request) -> web.Response:

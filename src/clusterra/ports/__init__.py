@@ -12,6 +12,7 @@ from clusterra.ports.ledger import Archive as Archive
 from clusterra.ports.ledger import Signer as Signer
 from clusterra.ports.logins import Login as Login
 from clusterra.ports.logins import Logins as Logins
+from clusterra.ports.logs import Log as Log
 from clusterra.ports.logs import Logs as Logs
 from clusterra.ports.logs import Output as Output
 from clusterra.ports.outbound import Mailer as Mailer

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clusterra.api.heartbeat import offerings_in, orders_of, read_heartbeat, report_of
 from clusterra.api.lenient import Unreadable, members, read_as
-from clusterra.api.machines import Gone, Headers, Machines, read_body
+from clusterra.api.machines import Gone, Headers, Machines, read_body, shown_key
 from clusterra.api.metrics import RequestMetrics
 from clusterra.control.edge import Wanted
 from clusterra.control.heartbeat import Heartbeats
@@ -69,7 +69,8 @@ class Edges:
         cluster = heartbeat.cluster_id
         self._machines.check_key(cluster, headers, visit, use=KeyUse.AGENT)
         beats = self._plane.heartbeats[cluster]
-        beats.hear(report_of(heartbeat, address=visit.address, now=self._plane.clock.now()))
+        report = report_of(heartbeat, address=visit.address, now=self._plane.clock.now())
+        beats.hear(report, key=shown_key(headers))
         if prices and not beats.knows_prices(digest := hashlib.sha256(prices).digest()):
             beats.price(digest, offerings_in(prices))
         wanted = await _unless_gone(_asked(beats, heartbeat), receive)

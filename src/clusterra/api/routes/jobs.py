@@ -1,6 +1,5 @@
 """Jobs over HTTP."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -30,9 +29,9 @@ from clusterra.control.find import find_job
 from clusterra.control.plane import Plane
 from clusterra.control.site import Site
 from clusterra.control.submit import Compose
-from clusterra.core.access import Caller, check_may_read_output, sees_whole
+from clusterra.core.access import Caller, sees_whole
 from clusterra.core.automation.then import read_then
-from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.errors import Invalid
 from clusterra.core.jobs.compose import JobWish, compose, compose_raw, is_raw, wish_from
 from clusterra.core.jobs.job import Job
 from clusterra.core.jobs.language import parse
@@ -61,7 +60,6 @@ from clusterra.wire.templates import SubmitSteps, SubmitTemplate
 router = APIRouter(prefix="/v1/clusters/{cluster}/jobs", tags=["jobs"], route_class=Guarded)
 
 LONGEST_KEY = 255
-_RANGE = re.compile(r"bytes=(\d{1,18})-")
 
 
 @router.post(
@@ -307,37 +305,6 @@ async def show(request: Request, cluster: str, job_id: str) -> Response:
     plane, site, caller = _act(request, cluster)
     job = await find_job(site, job_id, caller, store=plane.store)
     return body.json(_view(site, caller, job))
-
-
-@router.get("/{job_id}/output", response_class=Response)
-async def output(
-    request: Request,
-    cluster: str,
-    job_id: str,
-    tail: Annotated[int | None, Query(ge=1, description="Only so many bytes from the end.")] = None,
-    stream: Annotated[str, Query(pattern="^(stdout|stderr)$")] = "stdout",
-) -> Response:
-    """Return what the job has written so far; `Range: bytes=N-` returns what came after byte N."""
-    plane, site, caller = _act(request, cluster)
-    job = await find_job(site, job_id, caller, store=plane.store)
-    check_may_read_output(caller, job)
-    asked = _RANGE.fullmatch(request.headers.get("range", ""))
-    start = int(asked[1]) if asked else 0
-    found = await site.logs.read(job, stream=stream, tail=tail, start=start)
-    if found is None:
-        raise NotFound(
-            f"Job {job.label} has written nothing to {job.stdout or 'its output'} yet.",
-            hint="It is there as soon as the job has started.",
-            code="no-output",
-        )
-    end = found.offset + len(found.data)
-    shown = f"{found.offset}-{end - 1}" if found.data else "*"
-    return Response(
-        found.data,
-        status_code=206 if asked else 200,
-        media_type="text/plain; charset=utf-8",
-        headers={"content-range": f"bytes {shown}/{found.size}"},
-    )
 
 
 @router.delete("/{job_id}", response_model=JobAct)

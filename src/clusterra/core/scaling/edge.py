@@ -79,7 +79,10 @@ class EdgeReport:
     failed: tuple[Failed, ...] = ()
     machines: tuple[Machine, ...] | None = None
     address: str = ""
-    """Where it can be asked for logs."""
+    """Where it says that it can be asked for logs."""
+
+    heard_from: str = ""
+    """From where it was heard."""
 
     slurm_key_hash: str = ""
 

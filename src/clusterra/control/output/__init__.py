@@ -1,0 +1,1 @@
+"""What jobs write: followed by many, read once."""
