@@ -59,7 +59,7 @@ FIGURES = (
     Figure(rows=("template-list",), measure=templates.listing),
     Figure(rows=("idle-bytes",), measure=viewers.idle),
     Figure(rows=("sse-1000",), measure=streams.streams),
-    Figure(rows=("log-whole", "log-stream"), measure=logs.whole),
+    Figure(rows=("log-whole", "log-stream", "log-events"), measure=logs.whole),
     Figure(rows=("log-500",), measure=logs.live),
     Figure(rows=("log-first-byte", "log-tail-10g"), measure=logs.soon),
     Figure(rows=("deliver-latency", "deliver-latency-p99"), measure=deliver.latency),

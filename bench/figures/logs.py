@@ -47,14 +47,16 @@ def whole(_: Stage) -> Iterator[Row]:
             (
                 seconds(lambda: _piped(served.file)),
                 seconds(lambda: _drained(served.port, PATH, size)),
+                seconds(lambda: _drained(served.port, f"{PATH}/stream", size, accept="text/plain")),
                 seconds(lambda: _drained(served.port, f"{PATH}/stream", 1 << 62, until=last)),
             )
             for _ in range(ROUNDS)
         ]
-    cat, plain, live = (size / 1e6 / median(each) for each in zip(*turns, strict=True))
+    cat, plain, raw, live = (size / 1e6 / median(each) for each in zip(*turns, strict=True))
     for name, what, ours in (
         ("log-whole", "all of 512 MB of output, over HTTP", plain),
-        ("log-stream", "the same as live events, from the first byte", live),
+        ("log-stream", "the same as a live stream of bytes, from the first", raw),
+        ("log-events", "the same as live events, from the first byte", live),
     ):
         yield Row(
             name=name,
@@ -162,9 +164,9 @@ def _piped(file: Path) -> None:
             pass
 
 
-def _drained(port: int, path: str, size: int, *, until: bytes = b"") -> None:
+def _drained(port: int, path: str, size: int, *, until: bytes = b"", accept: str = "*/*") -> None:
     """Read an answer and throw it away: so many bytes, or to where it says something."""
-    with _connected(port, path) as connection:
+    with _connected(port, path, accept) as connection:
         room = bytearray(1 << 20)
         left, tail = size, b""
         while left > 0 and (got := connection.recv_into(room)):
@@ -190,10 +192,10 @@ def _asked(port: int, path: str, enough: Callable[[bytes], bool]) -> bytes:
         return read
 
 
-def _connected(port: int, path: str) -> socket.socket:
+def _connected(port: int, path: str, accept: str = "*/*") -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     lines = (f"GET {path} HTTP/1.1", "host: 127.0.0.1", f"authorization: Bearer {TOKEN}")
-    connection.sendall("\r\n".join([*lines, "", ""]).encode())
+    connection.sendall("\r\n".join([*lines, f"accept: {accept}", "", ""]).encode())
     return connection
 
 

@@ -277,3 +277,21 @@ def test_whoever_follows_a_job_does_not_get_the_next_one_that_has_its_number() -
             assert heard.told("end") == [{"size": 5, "state": "LOST"}]
 
     lab(story)
+
+
+def test_who_wants_only_the_bytes_gets_only_the_bytes() -> None:
+    async def story(lab: Lab) -> None:
+        lab.write(b"one\xff\n")
+        async with lab.follow("?from=1", accept="text/plain") as follower:
+            heard = follower.listener
+            await heard.until(lambda: heard.heard == b"ne\xff\n")
+            lab.write(b"one\xff\n\xe2\x82")  # the beginning of a character
+            await heard.until(lambda: heard.heard == b"ne\xff\n\xe2\x82")
+            lab.write(b"new")
+            await heard.until(lambda: heard.heard == b"ne\xff\n\xe2\x82new")
+            await lab.end()
+            await heard.until(lambda: heard.ended)
+
+        assert heard.heard == b"ne\xff\n\xe2\x82new"
+
+    lab(story)

@@ -12,10 +12,20 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from clusterra.api.door import SERVERS_SEND
-from clusterra.api.sse import PART, Stream, gone
+from clusterra.api.sse import PART, Manner, Stream, gone
 from clusterra.ports import Log
 
 TYPE = "text/plain; charset=utf-8"
+
+BYTES = Manner(
+    headers=[
+        (b"content-type", TYPE.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-accel-buffering", b"no"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+)
+"""A live stream that is nothing but what the file has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ the last event it has misses nothing.
 import asyncio
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -47,6 +47,19 @@ HEADERS = [
 ]
 
 PART = "http.response.body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """What a live stream is, beside what it tells."""
+
+    headers: Sequence[tuple[bytes, bytes]]
+    opening: bytes = b""
+    beat: bytes = b""
+    """A sign of life; empty where it would be taken for more of what is told."""
+
+
+EVENTS = Manner(headers=HEADERS, opening=RETRY, beat=BEAT)
 
 _PATH = re.compile(r"/v1/clusters/([^/]+)/events/stream")
 
@@ -159,9 +172,11 @@ class Stream:
         check: Callable[[], bool],
         heartbeat: float,
         lifetime: float,
+        manner: Manner = EVENTS,
     ) -> None:
         self._reader = reader
         self._at_the_present = at_the_present
+        self._manner = manner
         self._check = check
         self._heartbeat = heartbeat
         self._lifetime = lifetime
@@ -175,11 +190,13 @@ class Stream:
         leaving = asyncio.create_task(gone(receive))
         leaving.add_done_callback(lambda _: reader.close())
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": self._manner.headers}
+            )
             # Somebody who starts at the present and is cut off before the first event
             # must be able to come back to where they started.
             opening = position(reader.position) if self._at_the_present else b""
-            await write({"type": PART, "body": RETRY + opening, "more_body": True})
+            await write({"type": PART, "body": self._manner.opening + opening, "more_body": True})
             await self._tell(write)
             await write({"type": PART})
         finally:
@@ -200,7 +217,8 @@ class Stream:
                 if beat.is_due:
                     if loop.time() >= ends or not self._is_allowed():
                         return
-                    await write({"type": PART, "body": BEAT, "more_body": True})
+                    if sign := self._manner.beat:
+                        await write({"type": PART, "body": sign, "more_body": True})
                     beat.again()
                 if (news := reader.news()) is not None:
                     await news

@@ -316,9 +316,12 @@ def test_an_interactive_recipe_has_the_size_of_its_profile() -> None:
             template_id="notebook", params={"profile": "cpu-large", "time_limit": "90"}
         )
 
-        for started, cpus, mib in ((small, 2, 8192), (large, 8, 32768)):
-            job = kitchen.asked(started.steps[0].submitted.submission.job_id)
-            assert (job["cpus_per_task"], job["memory_per_node"]["number"]) == (cpus, mib)
+        asked = kitchen.asked(large.steps[0].submitted.submission.job_id)
+        assert (asked["cpus_per_task"], asked["memory_per_node"]["number"]) == (8, 32768)
+        assert asked["time_limit"]["number"] == 90
+        # Its own options are the size of its default.
+        asked = kitchen.asked(small.steps[0].submitted.submission.job_id)
+        assert asked["memory_per_node"]["number"] == 100
         with pytest.raises(Invalid, match='no profile "huge"'):
             await kitchen.start(template_id="notebook", params={"profile": "huge"})
 

@@ -145,6 +145,18 @@ BEYOND: dict[str, tuple[dict[str, Any], str]] = {
         a_batch(outputs={"dir": "{{.outputs.dir}}", "artifacts": []}),
         ".outputs.dir is declared nowhere",
     ),
+    "one artifact in another": (
+        a_batch(
+            outputs={
+                "dir": "/o",
+                "artifacts": [
+                    {"key": "a", "path": "/a", "role": "log"},
+                    {"key": "b", "path": "{{.outputs.a}}.gz", "role": "log"},
+                ],
+            }
+        ),
+        ".outputs.a is declared nowhere",
+    ),
     "bad text": (a_batch(script="#!/bin/sh\n{{ if }}"), "script: There is nothing"),
     "denied": (a_batch(sbatch="#SBATCH --account=x"), "a template may not use --account"),
     "refused": (a_batch(sbatch="#SBATCH --uid=0"), "--uid cannot be used here"),

@@ -11,8 +11,8 @@ from clusterra.api import body, problems
 from clusterra.api.admit import Guarded, caller_of, guest_of, in_workspace
 from clusterra.api.asked import last_event_id
 from clusterra.api.door import plane_of
-from clusterra.api.output_reply import TYPE, FileReply, LiveReply, Part
-from clusterra.api.sse import HEARTBEAT, LIFETIME, Stream, gone
+from clusterra.api.output_reply import BYTES, TYPE, FileReply, LiveReply, Part
+from clusterra.api.sse import EVENTS, HEARTBEAT, LIFETIME, Stream, gone
 from clusterra.control.find import find_job
 from clusterra.control.output.follow import Beginning
 from clusterra.control.output.lines import start_of_lines
@@ -21,7 +21,7 @@ from clusterra.control.site import Site
 from clusterra.core.access import Deed, check_may_read_output
 from clusterra.core.byte_range import byte_range
 from clusterra.core.errors import Invalid, NotFound
-from clusterra.core.events.frames import TYPE as EVENTS
+from clusterra.core.events.frames import TYPE as EVENT_STREAM
 from clusterra.core.jobs.job import Job
 from clusterra.ports import Log
 from clusterra.wire.output import OutputMatch, OutputMatches
@@ -94,7 +94,10 @@ async def output(
     responses={
         200: {
             "description": "Server-Sent Events, until the job is over and all of it was sent.",
-            "content": {EVENTS: {"schema": {"type": "string"}}},
+            "content": {
+                EVENT_STREAM: {"schema": {"type": "string"}},
+                TYPE: {"schema": {"type": "string", "format": "binary"}},
+            },
         }
     },
 )
@@ -115,7 +118,10 @@ async def follow_output(
     UTF-8; `reset` says that the file begins again at 0, and the `reason`; `waiting` that there is no
     file yet; `end` the final `size` and the job's `state`. It ends as soon as the caller may no
     longer read it, and after about an hour in any case.
+
+    With `Accept: text/plain` it is the bytes as they are written, and nothing else.
     """
+    plain = "text/plain" in request.headers.get("accept", "")
     plane, guest, caller = plane_of(request), guest_of(request), caller_of(request)
     site, job = await _job(request, cluster, job_id)
     came_back = last_event_id(request.headers.get("last-event-id", ""))
@@ -130,15 +136,16 @@ async def follow_output(
         return in_workspace(guest, plane, Deed.READ_OUTPUT, cluster=cluster) == caller
 
     reader = await plane.output.begin(
-        site, job_id, job, stream=stream, beginning=beginning, allowed=allowed
+        site, job_id, job, stream=stream, beginning=beginning, allowed=allowed, plain=plain
     )
     return LiveReply(
         Stream(
             reader,
-            at_the_present=True,
+            at_the_present=not plain,
             check=allowed,
             heartbeat=HEARTBEAT,
             lifetime=LIFETIME * random.uniform(0.9, 1.1),  # noqa: S311 - no secret
+            manner=BYTES if plain else EVENTS,
         )
     )
 

@@ -25,6 +25,9 @@ from clusterra.ports import Log, Store
 PIECE = 256 << 10
 """Bytes read at a time for one reader: what waits in memory if it reads slowly."""
 
+PLAIN_PIECE = 1 << 20
+"""The same for who wants them as they are: nothing is made of them, so more of them are quick."""
+
 AGAIN = 0.05
 """Seconds after which a reader asks again for what the file no longer has."""
 
@@ -58,6 +61,7 @@ class Follow:
         stream: str,
         beginning: Beginning,
         allowed: Callable[[], bool],
+        plain: bool = False,
     ) -> "Reader":
         """Start a reader of what a job writes. Raises Refused where that cannot be reached."""
         key = (site.cluster.id, label, stream, job.key)
@@ -66,7 +70,7 @@ class Follow:
             tail = self._tails[key] = Tail(
                 site, label, job, stream=stream, store=self._store, hub=self._hub
             )
-        reader = Reader(tail, allowed)
+        reader = PlainReader(tail, allowed) if plain else Reader(tail, allowed)
         tail.join(reader)
         self._readers.add(reader)
         try:
@@ -210,6 +214,34 @@ class Reader:
 
     def leave(self) -> None:
         self.left()
+
+
+class PlainReader(Reader):
+    """Somebody who wants the bytes and nothing about them.
+
+    What began again is simply read from its beginning, and the end is the end.
+    """
+
+    def ready(self) -> bytes | None:
+        self._before = b""
+        tail = self.tail
+        if self._generation != tail.generation:
+            self._generation, self.position = tail.generation, 0
+        if self.position < tail.end:
+            return None
+        self.closed = self.closed or bool(tail.over)
+        return b""
+
+    async def read(self) -> bytes:
+        tail, generation = self.tail, self.tail.generation
+        data = await self._by_itself(min(tail.end - self.position, PLAIN_PIECE))
+        if generation != tail.generation:
+            return b""
+        if not data:
+            tail.look()
+            await asyncio.sleep(AGAIN)
+        self.position += len(data)
+        return data
 
 
 async def _begin_of_character(log: Log, at: int) -> int:

@@ -21,7 +21,9 @@ def sized(job: Launch) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     default = next((each.default for each in job.template.parameters if each.key == "profile"), "")
-    if profile := job.params.get("profile", default):
+    profile = job.params.get("profile") or default
+    # Its own options are the size of its default, and may say more than the table does.
+    if profile != default:
         if profile not in PROFILES:
             raise Invalid(
                 f"There is no profile {shown(profile)}.",

@@ -165,7 +165,7 @@ class _Reader:
         return text
 
     def _check_declared(self, kind: str, names: tuple[str, ...], line: int) -> None:
-        known = self._known()
+        known = self._known(kind)
         first, rest = (names[0], names[1:]) if names else ("", ())
         may_be_deep = first in ("params", "inputs", "runtime")
         if first in _FOUND_IN[kind] and (
@@ -179,9 +179,10 @@ class _Reader:
             hint=f"There are: {', '.join(there) or 'none'}.",
         )
 
-    def _known(self) -> Mapping[str, tuple[str, ...]]:
+    def _known(self, kind: str) -> Mapping[str, tuple[str, ...]]:
         value = self._value
-        artifacts = (value.get("outputs") or {}).get("artifacts", ())
+        # The paths of what is left behind are filled in together: none knows another.
+        artifacts = () if kind == "path" else (value.get("outputs") or {}).get("artifacts", ())
         return {
             "params": tuple(each["key"] for each in value.get("parameters", ())),
             "inputs": tuple(each["key"] for each in value.get("inputs", ())),
