@@ -504,3 +504,25 @@ def test_a_dry_run_cannot_be_waited_for(terminal: Terminal, api: FakeApi, script
     assert result.exit_code == 2
     assert "nothing to --wait for" in result.stderr
     assert not api.asked
+
+
+def test_what_a_job_writes_is_shown_as_it_comes(
+    terminal: Terminal, api: FakeApi, script: Path
+) -> None:
+    said = [b"one\n", b"one\ntwo\n", b"one\ntwo\nhal", b"one\ntwo\nhalf\n"]
+
+    def output(asked: Asked) -> Answer:
+        api.output = said.pop(0) if said else api.output
+        return api._output(asked)
+
+    api.life = [running()] * 5 + [ended()]
+    api.output = b""
+    api.routes["GET jobs/41/output"] = output
+
+    result = terminal("jobs", "submit", str(script), "--wait")
+
+    assert result.stdout.splitlines()[1:] == [
+        "● running · on w1",
+        *("one", "two", "half"),
+        "✓ completed in 31 s · output job_41.out (13 B)",
+    ]

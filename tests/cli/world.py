@@ -4,6 +4,7 @@ It keeps no promises of its own: it serves the wire shapes it is given and remem
 what it was asked.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -312,8 +313,13 @@ class FakeApi:
         if "lines" in asked.query:
             last = self.output.splitlines(keepends=True)[-int(asked.query["lines"]) :]
             start = len(self.output) - len(b"".join(last))
-        part = f"bytes {start}-{len(self.output) - 1}/{len(self.output)}"
-        return Answer(200, self.output[start:], "text/plain", {"Content-Range": part})
+        stop, status = len(self.output), 200
+        if asked_for := re.fullmatch(r"bytes=(\d+)-(\d+)", asked.headers.get("range", "")):
+            start, stop, status = int(asked_for[1]), min(stop, int(asked_for[2]) + 1), 206
+            if start >= len(self.output):
+                return problem(416, "range-not-satisfiable", "Nothing of that range.")
+        part = f"bytes {start}-{stop - 1}/{len(self.output)}"
+        return Answer(status, self.output[start:stop], "text/plain", {"Content-Range": part})
 
 
 @contextmanager

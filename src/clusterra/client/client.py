@@ -21,7 +21,7 @@ import msgspec
 
 from clusterra.client.connection import Connection
 from clusterra.client.stream import Told, told
-from clusterra.core.errors import ClusterraError
+from clusterra.core.errors import ClusterraError, Invalid
 from clusterra.core.ids import uuid7
 from clusterra.wire.jobs import (
     CancelJobs,
@@ -271,11 +271,29 @@ class Client:
         return self._call(JobsCancelled, "POST", _at(cluster, "jobs", "cancel"), wanted)
 
     def output(
-        self, cluster: str, job: str | int, *, stream: str = "stdout", tail: int | None = None
+        self,
+        cluster: str,
+        job: str | int,
+        *,
+        stream: str = "stdout",
+        tail: int | None = None,
+        start: int | None = None,
+        most: int = 1 << 20,
     ) -> JobOutput:
-        """Return what a job wrote, or its last `tail` bytes; NotFound while there is nothing."""
+        """Return what a job wrote, its last `tail` bytes, or at most so many from `start` on.
+
+        Raises NotFound while there is nothing; nothing after `start` is no bytes.
+        """
         path = _at(cluster, "jobs", job, "output") + _asking([("stream", stream), ("tail", tail)])
-        reply = self._connection.send("GET", path, headers={"Accept": "text/plain"})
+        headers = {"Accept": "text/plain"}
+        if start is not None:
+            headers["Range"] = f"bytes={start}-{start + most - 1}"
+        try:
+            reply = self._connection.send("GET", path, headers=headers)
+        except Invalid as error:
+            if error.code != "range-not-satisfiable":
+                raise
+            return JobOutput(data=b"", start=start or 0, size=start or 0)
         self.answer = reply.body
         # An empty file has no range and needs none.
         part = _RANGE.fullmatch(reply.headers.get("content-range", ""))

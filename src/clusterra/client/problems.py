@@ -48,6 +48,7 @@ _BY_STATUS: dict[int, type[ClusterraError]] = {
     410: NotFound,
     413: TooLarge,
     415: Invalid,
+    416: Invalid,
     422: Refused,
     429: Unreachable,
     502: Unreachable,

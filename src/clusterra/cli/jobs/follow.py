@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from clusterra.cli.jobs.output import Shown, show_output
+from clusterra.cli.jobs.output import Output
 from clusterra.cli.jobs.telling import (
     cost_words,
     ending,
@@ -79,6 +79,7 @@ class Follower:
         self._cluster = cluster
         self._line = line
         self._began = session.watch.now()
+        self._output = Output(session=session, cluster=cluster, line=line)
 
     def find(self, job: str, *, fresh: bool) -> JobView:
         while True:
@@ -94,7 +95,10 @@ class Follower:
             words = state_words(job.state, job.flags, job.reason)
             since = (job.started_at if job.state != "PENDING" else None) or job.submitted_at
             self._rest(words, remark(job, self._session.watch.now()), since)
-            job = self._look(handle(job))
+            before, job = job, self._look(handle(job))
+            # First that it runs, then what it says.
+            if not as_json and before.state != "PENDING" and not has_ended(job):
+                self._output.show_new(job)
         self._line.stop()
         if as_json:
             self._session.say_answer()
@@ -147,11 +151,11 @@ class Follower:
         return words, " · ".join(part for part in parts if part)
 
     def _tell_end(self, job: JobView) -> None:
-        shown = show_output(self._session, self._cluster, job)
+        size = self._output.show_rest(job)
         words = state_words(job.state)
         screen = self._line.screen
         head = screen.paint(f"{words.mark} {ending(job)}", words.colour)
-        say(f"{head}{_cost(job)}{_output_words(job, shown)}", error=self._line.aside)
+        say(f"{head}{_cost(job)}{_output_words(job, size)}", error=self._line.aside)
         if own_code(job):
             say(f"What happened:  clusterra jobs show {handle(job)}", error=self._line.aside)
 
@@ -196,11 +200,11 @@ def _cost(job: JobView) -> str:
     return f" · {cost_words(job)}" if job.cost_final and job.cost_micros is not None else ""
 
 
-def _output_words(job: JobView, shown: Shown) -> str:
+def _output_words(job: JobView, size: str) -> str:
     if not job.stdout:
         return ""
     name = tame(output_name(job))
-    return f" · output {name} ({shown.size_words or 'on the cluster'})"
+    return f" · output {name} ({size or 'on the cluster'})"
 
 
 def _array_end(array: str, tasks: list[JobView], bad: list[JobView]) -> str:
