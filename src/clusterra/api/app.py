@@ -11,6 +11,7 @@ from clusterra.api import problems
 from clusterra.api.catalogue import event_schemas, live_operation, told_of
 from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
+from clusterra.api.objects import Objects
 from clusterra.api.openapi import BODIES
 from clusterra.api.rights import deed_of
 from clusterra.api.routes import (
@@ -72,9 +73,10 @@ def make_app(plane: Plane) -> ASGIApp:
     app.state.metrics = RequestMetrics()
     app.state.limits = {}
     metrics = app.state.metrics
-    inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
+    inside: ASGIApp = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
+    inside = Objects(Door(inside, plane, metrics), plane)
     # Outermost what is asked most often, and is let in by a key.
-    return Internal(Edges(Door(inside, plane, metrics), plane, metrics), plane, metrics)
+    return Internal(Edges(inside, plane, metrics), plane, metrics)
 
 
 def describe() -> FastAPI:

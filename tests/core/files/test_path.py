@@ -72,7 +72,7 @@ def test_a_name_that_leads_elsewhere_or_can_be_mistaken_is_refused(path: str, wh
 
 def test_a_path_is_as_long_as_a_key_can_be_and_not_longer() -> None:
     part = "x" * 247
-    longest = "/".join([part, part, part])
+    longest = f"{part}/{part}/{part}"
 
     assert len(longest) == LONGEST - 1
     assert read_path(longest + "x")
@@ -114,3 +114,14 @@ def test_no_arrangement_of_dots_and_slashes_leads_out(parts: list[str]) -> None:
         return
 
     assert set(path.split("/")) <= {"a", "b c"}
+
+
+@pytest.mark.parametrize("path", ["re\u0301sume\u0301", "d\u0430ta.csv", " a"])
+def test_what_a_job_has_named_oddly_can_be_reached_all_the_same(path: str) -> None:
+    assert read_path(path, existing=True) == path
+
+
+@pytest.mark.parametrize("path", ["..", "a/../b", "/a", "a//b", "a\0", "a\u202eb", ".clusterra/x"])
+def test_and_what_leads_elsewhere_cannot(path: str) -> None:
+    with pytest.raises(Invalid):
+        read_path(path, existing=True)

@@ -29,17 +29,20 @@ _MISTAKEN = ("LATIN", "GREEK", "CYRILLIC", "CHEROKEE", "ARMENIAN", "COPTIC")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def read_path(text: str, *, at: str = "path", folder: bool = False) -> str:
+def read_path(text: str, *, at: str = "path", folder: bool = False, existing: bool = False) -> str:
     """Return the one spelling of a path; raise Invalid if it is none, or could be mistaken.
 
-    A folder may end in `/` and may be empty: the location itself.
+    A folder may end in `/` and may be empty: the location itself. What is `existing` may be called
+    what we would not have called it: jobs name files too, and those have to be reached.
     """
     path = text[:-1] if folder and text.endswith("/") else text
     if folder and not path:
         return ""
     _check_whole(path, text, at)
     for part in path.split("/"):
-        _check_part(part, text, at)
+        _check_step(part, text, at)
+    if not existing:
+        _check_clear(path, text, at)
     return path
 
 
@@ -59,15 +62,9 @@ def _check_whole(path: str, text: str, at: str) -> None:
         raise _refused(f"The path is {length:,} bytes long, and {LONGEST} is the most.", at)
     if path.startswith("/"):
         raise _refused(f"{shown(text)} begins with a slash.", at)
-    if not unicodedata.is_normalized("NFC", path):
-        raise _refused(
-            f"{shown(text)} is spelled with letters and accents apart (it is not in Unicode's NFC).",
-            at,
-            hint="Send it composed: two spellings of one name would be two files.",
-        )
 
 
-def _check_part(part: str, text: str, at: str) -> None:
+def _check_step(part: str, text: str, at: str) -> None:
     if not part:
         raise _refused(f"{shown(text)} has an empty part: two slashes, or one at its end.", at)
     if part in (".", ".."):
@@ -79,9 +76,19 @@ def _check_part(part: str, text: str, at: str) -> None:
         )
     if part.startswith(RESERVED):
         raise _refused(f"Names that begin with {RESERVED} are Clusterra's own.", at)
-    if part != part.strip():
+
+
+def _check_clear(path: str, text: str, at: str) -> None:
+    """Raise Invalid for a name that could be mistaken for another."""
+    if not unicodedata.is_normalized("NFC", path):
+        raise _refused(
+            f"{shown(text)} is spelled with letters and accents apart (it is not in Unicode's NFC).",
+            at,
+            hint="Send it composed: two spellings of one name would be two files.",
+        )
+    if any(part != part.strip() for part in path.split("/")):
         raise _refused(f"{shown(text)} has a part that begins or ends with a space.", at)
-    for word in _WORD.findall(part):
+    for word in _WORD.findall(path):
         if len(scripts := _scripts(word)) > 1:
             raise _refused(
                 f"{shown(word)} mixes {' and '.join(scripts)} letters, which can be mistaken for"

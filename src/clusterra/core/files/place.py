@@ -83,7 +83,13 @@ def read_location(text: str, *, at: str = "location") -> Location:
 
 
 def place_of(
-    caller: Caller, location: str, path: str, *, folder: bool = False, at: str = "path"
+    caller: Caller,
+    location: str,
+    path: str,
+    *,
+    folder: bool = False,
+    existing: bool = False,
+    at: str = "path",
 ) -> Place:
     """Return the place that somebody means: always their own, or the shared one."""
     where = read_location(location)
@@ -95,7 +101,7 @@ def place_of(
         )
     return Place(
         location=where,
-        path=read_path(path, at=at, folder=folder),
+        path=read_path(path, at=at, folder=folder, existing=existing),
         owner="" if where is Location.SHARED else caller.email,
     )
 
