@@ -20,7 +20,7 @@ from clusterra.adapters.objects_local import LocalObjects
 from clusterra.adapters.objects_s3 import S3Objects
 from clusterra.adapters.objects_s3.bucket import Bucket
 from clusterra.api.app import make_app
-from clusterra.ports import Cargo, Objects, Presigned
+from clusterra.ports import Cargo, Clock, Objects, Presigned
 from tests.s3 import ENVIRON, REGION
 from tests.world import LAB, World
 
@@ -89,24 +89,27 @@ class Shop:
         await self.objects.close()
 
 
-@contextmanager
-def local_shop(directory: Path) -> Iterator[Shop]:
-    """A directory, behind the real door on loopback."""
-    clock = MovedClock()
-    root = directory / "efs"
-    made = LocalObjects(
-        root,
+def store_in(directory: Path, clock: Clock) -> LocalObjects:
+    return LocalObjects(
+        directory / "efs",
         directory / "private",
         path=f"/v1/objects/{LAB}",
         secret=secrets.token_bytes(32),
         clock=clock,
         seen_at="/mnt/efs",
     )
+
+
+@contextmanager
+def local_shop(directory: Path) -> Iterator[Shop]:
+    """A directory, behind the real door on loopback."""
+    clock = MovedClock()
+    made = store_in(directory, clock)
     asyncio.run(made.make_room(ROOM, None))
     world = World()
     world.site.files = made
     with listening(world) as base:
-        yield Shop(made, clock, base, root)
+        yield Shop(made, clock, base, directory / "efs")
 
 
 @contextmanager

@@ -130,6 +130,7 @@ SECTIONS = {
     "collector": "Collector",
     "webhook": "Webhooks",
     "automation": "Automations",
+    "files": "Files",
 }
 
 EVENTS_INTRO = """\
@@ -259,7 +260,11 @@ def rights_page() -> str:
             who = " | ".join([f"*{right.who.value}*"] + [""] * (len(Role) - 1))
         else:
             who = " | ".join("✓" if role in right.who else "–" for role in Role)
-        scope = f"`{right.scope.value}`" if right.who not in (Who.ANYBODY, Who.MACHINE) else ""
+        scope = (
+            f"`{right.scope.value}`"
+            if right.who not in (Who.ANYBODY, Who.MACHINE, Who.HOLDER)
+            else ""
+        )
         lines.append(f"| {deed.value}{NOTES.get(deed, '')} | {who} | {scope} | {routes} |")
     return "\n".join(lines) + "\n" + RIGHTS_AFTER
 

@@ -329,6 +329,38 @@ class JobSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    source: str = "local"
+    """Where people's files are: `local`, for an embedded cluster in its own directory and for
+    others nowhere, or `s3`."""
+
+    bucket: str = ""
+    """The bucket, with `s3`. Its versioning, where on, keeps earlier scripts."""
+
+    prefix: str = ""
+    """What keys in it begin with; the cluster's id follows."""
+
+    region: str = "us-east-1"
+    """Of the bucket."""
+
+    endpoint: str = ""
+    """Address of an S3 other than AWS's, as people reach it too: links lead there."""
+
+    mount: str = ""
+    """Where jobs see what is below the cluster's id in the bucket; empty where they do not."""
+
+    link_minutes: int = 15
+    """How long a link to put or get a file is good."""
+
+    multipart_mb: int = 100
+    """Files larger than this are sent in parts, and can be resumed."""
+
+    keep_days: Mapping[str, str] = field(default_factory=dict)
+    """How long files stay that nobody writes to, until an admin says otherwise:
+    `{ outputs = "30" }`. Locations left out keep theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
@@ -336,6 +368,7 @@ class Settings:
     prices: PriceSettings = field(default_factory=PriceSettings)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
+    files: FileSettings = field(default_factory=FileSettings)
     mail: MailSettings | None = None
     oidc: OidcSettings | None = None
     workspaces: tuple[WorkspaceSettings, ...] = ()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from clusterra.adapters import ec2_prices, shape_table
+from clusterra.adapters import ec2_prices, file_stores, shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.envelope import spelled
@@ -123,6 +123,7 @@ def make_plane(
         vault=vault or LocalVault(os.urandom(32)),
         sender=sender or MemorySender(),
         mailer=mailer,
+        keeps=file_stores.retention_of(settings.files),
         make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
     for site in sites:
@@ -233,6 +234,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
             await ledger.sign_if_possible()
         for site in plane.sites.values():
             await site.slurm.close()
+            if site.files is not None:
+                await site.files.close()
         store.close()
 
 
@@ -362,6 +365,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         if embedded
         else RemoteLogins(each.home),
         logs=logs,
+        files=file_stores.store_of(each, settings, clock),
         user=user,
         recorder=recorder,
         linked=Linked(cluster=each.id, store=store, clock=clock),

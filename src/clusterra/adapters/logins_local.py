@@ -8,6 +8,7 @@ association made earlier keeps a wrong uid.
 import asyncio
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from clusterra.core.errors import Refused
@@ -53,7 +54,7 @@ class LocalLogins:
             self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{login.home}:/bin/bash")
             uids[name] = uid
         self._make_home(name, uids[name])
-        return login
+        return replace(login, uid=uids[name])
 
     @property
     def _passwd(self) -> Path:

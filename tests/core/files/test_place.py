@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterra.core.access import Caller, Role
 from clusterra.core.errors import Forbidden, Invalid
-from clusterra.core.files.place import Location, Place, check_may_write, place_of, room_of
+from clusterra.core.files.place import Location, Place, check_may_write, owner_of, place_of, room_of
 
 ANA = Caller(user="ana", email="ana@lab.example")
 BOSS = Caller(user="boss", email="boss@lab.example", role=Role.ADMIN)
@@ -29,6 +29,7 @@ def test_an_e_mail_with_a_slash_is_still_one_part() -> None:
 def test_two_people_never_share_a_room(one: str, other: str) -> None:
     assert (room_of(one) == room_of(other)) == (one == other)
     assert "/" not in room_of(one)
+    assert owner_of(room_of(one)) == one
 
 
 def test_only_those_locations_exist() -> None:

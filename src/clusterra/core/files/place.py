@@ -70,6 +70,11 @@ def room_of(email: str) -> str:
     return email.translate(_ESCAPED)
 
 
+def owner_of(room: str) -> str:
+    """Return whose room this is: the e-mail; empty for the shared one."""
+    return room.replace("%2F", "/").replace("%25", "%") if "@" in room else ""
+
+
 def read_location(text: str, *, at: str = "location") -> Location:
     try:
         return Location(text)
