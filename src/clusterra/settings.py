@@ -355,9 +355,18 @@ class FileSettings:
     multipart_mb: int = 100
     """Files larger than this are sent in parts, and can be resumed."""
 
-    keep_days: Mapping[str, str] = field(default_factory=dict)
-    """How long files stay that nobody writes to, until an admin says otherwise:
-    `{ outputs = "30" }`. Locations left out keep theirs."""
+    scripts_days: int = 0
+    """How long scripts stay that nobody writes to, until an admin says otherwise. 0 is until they
+    are deleted. So are the next three."""
+
+    data_days: int = 0
+    """The same for what jobs read."""
+
+    outputs_days: int = 0
+    """The same for what jobs wrote."""
+
+    shared_days: int = 0
+    """The same for what is shared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from clusterra.adapters.objects_local import LocalObjects
 from clusterra.adapters.secret_file import secret_in
 from clusterra.core.errors import Invalid
+from clusterra.core.files.place import Location
 from clusterra.core.files.retention import Retention, edited
 from clusterra.ports import Clock, Objects
 from clusterra.settings import ClusterSettings, FileSettings, Settings
@@ -76,10 +77,5 @@ def _s3(each: ClusterSettings, files: FileSettings, clock: Clock) -> Objects:
 
 def retention_of(files: FileSettings) -> Retention:
     """Return how long files stay until an admin says otherwise."""
-    try:
-        return edited(Retention(), {name: int(days) for name, days in files.keep_days.items()})
-    except ValueError:
-        raise Invalid(
-            "files.keep_days has to have a number of days for each location.",
-            hint='Write it as keep_days = { outputs = "30" }.',
-        ) from None
+    days = {each.value: getattr(files, f"{each.value}_days") for each in Location}
+    return edited(Retention(), days)
