@@ -21,8 +21,10 @@ from clusterra.adapters.objects_s3 import S3Objects
 from clusterra.adapters.objects_s3.bucket import Bucket
 from clusterra.api.app import make_app
 from clusterra.ports import Cargo, Clock, Objects, Presigned
+from clusterra.settings import FileSettings, Settings
+from clusterra.wiring import make_plane
 from tests.s3 import ENVIRON, REGION
-from tests.world import LAB, World
+from tests.world import LAB, TOKEN, World
 
 ROOM = "ana@lab.example"
 
@@ -113,12 +115,17 @@ def local_shop(directory: Path) -> Iterator[Shop]:
 
 
 @contextmanager
-def listening(world: World) -> Iterator[str]:
+def listening(world: World, files: FileSettings | None = None) -> Iterator[str]:
     """Serve a world's plane on loopback, and yield the address."""
     socket_ = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        make_app(world.plane()), log_config=None, lifespan="off", access_log=False
+    plane = make_plane(
+        Settings(files=files or FileSettings()),
+        store=world.store,
+        clock=world.clock,
+        sites=[world.site],
+        token=TOKEN,
     )
+    config = uvicorn.Config(make_app(plane), log_config=None, lifespan="off", access_log=False)
     server = uvicorn.Server(config)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(
@@ -128,6 +135,9 @@ def listening(world: World) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{socket_.getsockname()[1]}"
     finally:
+        if world.site.files is not None:
+            closing = asyncio.run_coroutine_threadsafe(world.site.files.close(), loop)
+            closing.result(30)
         server.should_exit = True
         thread.join()
         loop.close()

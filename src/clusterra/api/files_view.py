@@ -25,13 +25,18 @@ from clusterra.wire.files import (
 )
 
 
-def link_view(request: Request, place: Place, link: Presigned) -> LinkView:
+def link_view(
+    request: Request, place: Place, link: Presigned, stored: Stored | None = None
+) -> LinkView:
     return LinkView(
         key=place.key,
         method=link.method,
         url=whole(request, link.url),
         headers=dict(link.headers),
         expires_at=link.expires_at,
+        size=stored.size if stored else None,
+        sha256=stored.sha256 if stored else "",
+        modified_at=stored.modified_at if stored else None,
     )
 
 

@@ -35,6 +35,11 @@ class LinkView:
     """Bytes of each part; the last is what is left."""
     parts: int = 0
     """How many there are."""
+    size: int | None = None
+    """Of what is downloaded; so are the next two."""
+    sha256: str = ""
+    """Empty where it is not known: a job wrote it."""
+    modified_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,8 +51,8 @@ async def presign(request: Request, cluster: str) -> Response:
     match asked.operation:
         case "download" | "get":
             place = place_of(caller, asked.location, asked.path, existing=True)
-            link = await plane.files.link_to_get(site, place, asked.version)
-            return body.json(files_view.link_view(request, place, link))
+            link, stored = await plane.files.link_to_get(site, place, asked.version)
+            return body.json(files_view.link_view(request, place, link, stored))
         case "upload" | "put":
             check_scope(caller.scopes, Deed.CHANGE_FILES)
             place = place_of(caller, asked.location, asked.path)

@@ -57,14 +57,17 @@ class Files:
             )
         return await objects.presign_put(place.key, cargo), "", None
 
-    async def link_to_get(self, site: Site, place: Place, version: str) -> Presigned:
-        return await storage_of(site).presign_get(place.key, version=version, name=place.name)
+    async def link_to_get(self, site: Site, place: Place, version: str) -> tuple[Presigned, Stored]:
+        """Return a link to get a file, and what it is. Raises NotFound."""
+        objects = storage_of(site)
+        stored = await objects.stat(place.key, version=version)
+        if stored is None:
+            raise no_such_file(place)
+        link = await objects.presign_get(place.key, version=version, name=place.name)
+        return link, stored
 
     async def list(self, site: Site, place: Place, after: str, limit: int) -> Listing:
         return await storage_of(site).list(place.prefix, after=after, limit=limit)
-
-    async def stat(self, site: Site, place: Place) -> Stored | None:
-        return await storage_of(site).stat(place.key)
 
     async def delete(self, site: Site, caller: Caller, place: Place) -> None:
         check_may_write(caller, place)
