@@ -41,7 +41,7 @@ class LocalLogs:
         except OSError as error:
             raise Refused(
                 f"The output {path} cannot be read: {error.strerror}.",
-                hint="Only plain files below /home and /tmp that belong to the job's user are shown,"
+                hint="Only plain files below /home, /mnt and /tmp that belong to the job's user are shown,"
                 " and links are not followed.",
                 code="output-unreadable",
             ) from None
@@ -53,8 +53,8 @@ class LocalLogs:
 
     def _open(self, path: str, user: str) -> int:
         steps = PurePosixPath(path).parts[1:]
-        if not steps or ".." in steps or steps[0] not in {"home", "tmp"}:
-            raise PermissionError(1, "it lies outside /home and /tmp")
+        if not steps or ".." in steps or steps[0] not in {"home", "mnt", "tmp"}:
+            raise PermissionError(1, "it lies outside /home, /mnt and /tmp")
         at = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for number, step in enumerate(steps, start=1):
             last = number == len(steps)

@@ -52,6 +52,7 @@ class LocalObjects:
         self._versions = Versions(private / "versions")
         self.desk = LocalDesk(self)
         make_rooms(root)
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
         # What was still arriving when the server ended: nobody will send the rest.
         shutil.rmtree(private / "arriving", ignore_errors=True)
         (private / "arriving").mkdir(mode=0o700, parents=True)
