@@ -204,7 +204,7 @@ def _fields(kind: type[Fact]) -> dict[str, str]:
 def _type_words(hint: object) -> str:
     words = {int: "number", str: "text", bool: "true or false", datetime: "moment"}
     if typing.get_origin(hint) is tuple:
-        return "list of text"
+        return "list of text" if typing.get_args(hint)[0] is str else "list of objects"
     parts = typing.get_args(hint) or (hint,)
     return " or ".join("null" if part is type(None) else words[part] for part in parts)
 

@@ -366,6 +366,7 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         else RemoteLogins(each.home),
         logs=logs,
         files=file_stores.store_of(each, settings, clock),
+        job_files=file_stores.job_files_of(each),
         user=user,
         recorder=recorder,
         linked=Linked(cluster=each.id, store=store, clock=clock),

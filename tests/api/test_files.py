@@ -378,7 +378,7 @@ def test_a_large_file_comes_in_parts_and_is_resumed(tmp_path: Path) -> None:
 def test_an_upload_that_nobody_completes_is_given_up(tmp_path: Path) -> None:
     async def story(office: Office) -> None:
         await begin(office, "amy", LEAST_PART * 2)
-        (loop,) = file_loops(office.plane, office.world.site)
+        loop, _ = file_loops(office.plane, office.world.site)
 
         office.world.clock.advance(timedelta(days=7) - timedelta(seconds=1))
         await loop.round()
@@ -469,7 +469,7 @@ def test_what_was_left_alone_for_too_long_goes_and_the_ledger_says_so(tmp_path: 
             ("data/old", long_ago),
         ):
             os.utime(room / path, (at, at))
-        (loop,) = file_loops(office.plane, office.world.site)
+        loop, _ = file_loops(office.plane, office.world.site)
         await loop.round()
         assert (room / "outputs/old").exists()
 

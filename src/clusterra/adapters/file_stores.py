@@ -4,12 +4,13 @@ import os
 import secrets
 from datetime import timedelta
 
+from clusterra.adapters.job_files_local import LocalJobFiles
 from clusterra.adapters.objects_local import LocalObjects
 from clusterra.adapters.secret_file import secret_in
 from clusterra.core.errors import Invalid
 from clusterra.core.files.place import Location
 from clusterra.core.files.retention import Retention, edited
-from clusterra.ports import Clock, Objects
+from clusterra.ports import Clock, JobFiles, Objects
 from clusterra.settings import ClusterSettings, FileSettings, Settings
 
 MOUNT = "mnt/efs"
@@ -73,6 +74,13 @@ def _s3(each: ClusterSettings, files: FileSettings, clock: Clock) -> Objects:
         lasts=timedelta(minutes=files.link_minutes),
         seen_at=files.mount.rstrip("/"),
     )
+
+
+def job_files_of(each: ClusterSettings) -> JobFiles | None:
+    """Return what jobs leave behind, where their file system is this machine's."""
+    if each.embedded is None:
+        return None
+    return LocalJobFiles(each.embedded.root, single_user=each.embedded.single_user)
 
 
 def retention_of(files: FileSettings) -> Retention:

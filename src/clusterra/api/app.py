@@ -15,6 +15,7 @@ from clusterra.api.objects import Objects
 from clusterra.api.openapi import BODIES
 from clusterra.api.rights import deed_of
 from clusterra.api.routes import (
+    artifacts,
     audit,
     auth,
     automations,
@@ -52,6 +53,7 @@ ROUTES = (
     jobs,
     why,
     diagnosis,
+    artifacts,
     usage,
     events,
     files,

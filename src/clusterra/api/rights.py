@@ -95,6 +95,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_JOBS}/{{job_id}}/events": Deed.SEE_EVENTS,
     f"GET {_JOBS}/{{job_id}}/output": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/why": Deed.SEE_JOBS,
+    f"GET {_JOBS}/{{job_id}}/artifacts": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/diagnosis": Deed.READ_OUTPUT,
     f"DELETE {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"PATCH {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,

@@ -17,6 +17,7 @@ from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.connect import Connect
 from clusterra.control.cost.quotas import QuotaBook
 from clusterra.control.diagnosis import diagnose
+from clusterra.control.files.artifacts import Artifacts
 from clusterra.control.files.files import Files
 from clusterra.control.files.retention import Keeping
 from clusterra.control.files.rooms import Rooms
@@ -101,6 +102,7 @@ class Plane:
     requests: Requests = field(init=False)
     """What was submitted, to be submitted again."""
 
+    artifacts: dict[str, Artifacts] = field(default_factory=dict)
     files: Files = field(init=False)
     keeping: Keeping = field(init=False)
     """How long those stay."""
@@ -206,6 +208,8 @@ class Plane:
             site.logins = Rooms(
                 logins=site.logins, files=site.files, email_of=partial(self._email_of, site)
             )
+        self.artifacts[id] = Artifacts(site=site, store=store, clock=clock)
+        site.recorder.left_behind = self.artifacts[id].ended
         # Another dictionary, so that whoever goes through the old one is not disturbed.
         self.sites = self.sites | {id: site}
         self.submitters[id] = Submitter(
@@ -247,7 +251,7 @@ class Plane:
         await site.slurm.close()
         if site.files is not None:
             await site.files.close()
-        for known in (self.inboxes, self.heartbeats, self.people.clusters):
+        for known in (self.inboxes, self.heartbeats, self.people.clusters, self.artifacts):
             known.pop(cluster)
 
     def _email_of(self, site: Site, login: str) -> str:

@@ -8,6 +8,8 @@ from clusterra.ports.clock import Clock as Clock
 from clusterra.ports.identity import Claims as Claims
 from clusterra.ports.identity import Provider as Provider
 from clusterra.ports.identity import Sealer as Sealer
+from clusterra.ports.job_files import Found as Found
+from clusterra.ports.job_files import JobFiles as JobFiles
 from clusterra.ports.ledger import Archive as Archive
 from clusterra.ports.ledger import Signer as Signer
 from clusterra.ports.logins import Login as Login

@@ -128,6 +128,10 @@ class Objects(Protocol):
         """
         ...
 
+    def key_at(self, path: str) -> str | None:
+        """Return the key of what jobs see at this path; None of what is not in here."""
+        ...
+
     async def presign_get(self, key: str, *, version: str = "", name: str = "") -> Presigned:
         """Return how to get it; a browser saves it as `name`. Raises NotFound."""
         ...

@@ -188,3 +188,30 @@ class RetentionView:
 class EditRetention:
     days: dict[str, int | None] = field(default_factory=dict)
     """By location; null or 0 is for ever. Locations left out stay as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactView:
+    """A file that a job was to leave behind, and did."""
+
+    key: str
+    """What it was declared as."""
+    role: str
+    name: str
+    size: int
+    sha256: str
+    """Empty until it is kept."""
+    kept: bool
+    """It can be downloaded from where the next two say, by its owner."""
+    location: str
+    path: str
+    why_not: str
+    """Why it could not be kept, where it could not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactPage:
+    artifacts: list[ArtifactView]
+    total: int
+    complete: bool
+    """All that was found is kept, or cannot be."""

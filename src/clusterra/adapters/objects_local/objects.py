@@ -61,6 +61,10 @@ class LocalObjects:
         await asyncio.to_thread(make_room, self._root, name, uid)
         return f"{self._seen_at}/{name}" if self._seen_at else ""
 
+    def key_at(self, path: str) -> str | None:
+        head = f"{self._seen_at}/"
+        return path.removeprefix(head) if self._seen_at and path.startswith(head) else None
+
     # --- links
 
     async def presign_get(self, key: str, *, version: str = "", name: str = "") -> Presigned:

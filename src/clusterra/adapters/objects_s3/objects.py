@@ -41,6 +41,10 @@ class S3Objects:
     async def make_room(self, name: str, uid: int | None) -> str:  # noqa: ARG002
         return f"{self._seen_at}/{name}" if self._seen_at else ""
 
+    def key_at(self, path: str) -> str | None:
+        head = f"{self._seen_at}/"
+        return path.removeprefix(head) if self._seen_at and path.startswith(head) else None
+
     # --- links
 
     async def presign_get(self, key: str, *, version: str = "", name: str = "") -> Presigned:
