@@ -224,6 +224,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         await _tell_of_stops(settings, sites)
         for submitter in plane.submitters.values():
             await submitter.settle()
+        await plane.scripts.settle()
         await plane.people.uses.write()
         if plane.people.provider is not None:
             await plane.people.provider.close()

@@ -21,6 +21,7 @@ from clusterra.control.files.artifacts import Artifacts
 from clusterra.control.files.files import Files
 from clusterra.control.files.retention import Keeping
 from clusterra.control.files.rooms import Rooms
+from clusterra.control.files.scripts import Scripts
 from clusterra.control.files.uploads import Uploads
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
@@ -103,6 +104,7 @@ class Plane:
     """What was submitted, to be submitted again."""
 
     artifacts: dict[str, Artifacts] = field(default_factory=dict)
+    scripts: Scripts = field(default_factory=Scripts)
     files: Files = field(init=False)
     keeping: Keeping = field(init=False)
     """How long those stay."""
