@@ -5,6 +5,7 @@ beside it the same bytes written to the same disk (and brought onto it) or read 
 same checksum, by a program that does nothing else.
 """
 
+import asyncio
 import hashlib
 import multiprocessing
 import os
@@ -23,7 +24,7 @@ from bench.timing import seconds
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.objects_local import LocalObjects
 from clusterra.api.objects import Objects
-from clusterra.client.transfer import Courier, Link
+from clusterra.client.transfer import Arriving, Courier, Link
 from clusterra.ports import Cargo, Presigned
 
 MIB = 1 << 20
@@ -76,8 +77,6 @@ def _store(directory: Path) -> LocalObjects:
 
 
 def _links(store: LocalObjects, source: Path) -> tuple[Presigned, Callable[[], Presigned]]:
-    import asyncio  # noqa: PLC0415
-
     with source.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     asyncio.run(store.make_room(ROOM, None))
@@ -91,11 +90,10 @@ def _put(courier: Courier, url: str, link: Presigned, source: Path) -> None:
 
 
 def _get(courier: Courier, url: str, link: Presigned, into: Path) -> None:
-    """Fetch as the terminal does: write, then read again for the checksum."""
     with into.open("w+b") as opened:
-        courier.get(_at(url, link), opened, 0, lambda _: None)
-        opened.seek(0)
-        hashlib.file_digest(opened, "sha256")
+        arriving = Arriving(opened)
+        courier.get(_at(url, link), arriving, lambda _: None)
+        assert arriving.size == SIZE
 
 
 def _at(url: str, link: Presigned) -> Link:
@@ -148,6 +146,6 @@ def _served(directory: Path) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        process.terminate()
+        process.kill()
         process.join()
         listening.close()

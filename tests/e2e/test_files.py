@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterra.client.client import Client
-from clusterra.client.transfer import Courier, Link
+from clusterra.client.transfer import Arriving, Courier, Link
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.wire.files import AskForLink, FilePlace
 from tests.cluster import CLUSTERRA, VARIANT, Running
@@ -138,7 +138,9 @@ class TestTwoPeople:
             own.url.replace("/objects/", "/objects/x"),
         ):
             with pytest.raises((Forbidden, NotFound)), (tmp_path / "z").open("w+b") as into:
-                Courier().get(Link(method="GET", url=changed, headers={}), into, 0, lambda _: None)
+                Courier().get(
+                    Link(method="GET", url=changed, headers={}), Arriving(into), lambda _: None
+                )
             assert (tmp_path / "z").read_bytes() == b""
 
     def test_a_link_that_a_job_plants_is_not_served(self, running: Running, tmp_path: Path) -> None:

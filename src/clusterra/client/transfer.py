@@ -4,6 +4,7 @@ A link is all that is shown there, and no token of ours: it may lead to another 
 sent or fetched is told while it happens.
 """
 
+import hashlib
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,35 @@ class Link:
     headers: Mapping[str, str]
 
 
+class Arriving:
+    """A file on its way here, and the checksum of what has come."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Take up a file where it ends."""
+        self._file = file
+        self._sum = hashlib.sha256()
+        self.size = 0
+        file.seek(0)
+        while piece := file.read(PIECE):
+            self._sum.update(piece)
+            self.size += len(piece)
+
+    @property
+    def sha256(self) -> str:
+        return self._sum.hexdigest()
+
+    def write(self, piece: bytes) -> None:
+        self._file.write(piece)
+        self._sum.update(piece)
+        self.size += len(piece)
+
+    def restart(self) -> None:
+        """Forget what has come."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._sum, self.size = hashlib.sha256(), 0
+
+
 class Courier:
     """A connection that files go over, kept from one to the next of the same host."""
 
@@ -49,13 +79,13 @@ class Courier:
 
         self._ask(link, {}, size, send)[0].read()
 
-    def get(self, link: Link, into: BinaryIO, start: int, told: Told) -> bool:
-        """Write what is there from `start` on; False if the far side begins at the beginning."""
-        span = {"Range": f"bytes={start}-"} if start else {}
+    def get(self, link: Link, into: Arriving, told: Told) -> bool:
+        """Fetch what has not come yet; False if the far side began at the beginning again."""
+        went_on = into.size > 0
+        span = {"Range": f"bytes={into.size}-"} if went_on else {}
         answer, channel = self._ask(link, span, 0, None)
-        if start and answer.status != 206:
-            into.seek(0)
-            into.truncate()
+        if went_on and answer.status != 206:
+            into.restart()
         try:
             for piece in answer.pieces:
                 into.write(piece)
@@ -63,7 +93,7 @@ class Courier:
         except (OSError, CutOff, NotHttp) as error:
             channel.close()
             raise _cut(link, error) from None
-        return not start or answer.status == 206
+        return not went_on or answer.status == 206
 
     def close(self) -> None:
         if self._channel is not None:

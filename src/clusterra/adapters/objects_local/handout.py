@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 
-PIECE = 1 << 20
+PIECE = 512 << 10
 
 
 class FileHandout:

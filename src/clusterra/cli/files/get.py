@@ -11,13 +11,12 @@ from clusterra.cli.files.naming import below, is_folder, remote, spelled
 from clusterra.cli.options import json_option, pass_session, server_options
 from clusterra.cli.screen import Screen, say, tame
 from clusterra.cli.session import Session
-from clusterra.client.transfer import Courier, Link
+from clusterra.client.transfer import Arriving, Courier, Link
 from clusterra.core.errors import ClusterraError, Invalid, NotFound, Unreachable
 from clusterra.core.words import count
 from clusterra.wire.files import AskForLink, FilePlace, LinkView
 
 TRIES = 4
-_PIECE = 1 << 20
 
 
 @click.command("get")
@@ -130,20 +129,17 @@ class Fetching:
 
     def _fetch(self, link: LinkView, into: Path, bar: Bar) -> None:
         part = _part_of(into, link)
-        with part.open("ab") as begun:
-            there = begun.tell()
-        if link.size is not None and there > link.size:
-            part.unlink()
-            there = 0
-        with part.open("r+b" if part.exists() else "w+b") as opened:
-            opened.seek(there)
-            if there and there != bar.done:
-                bar.resumed(there)
-            if link.size is None or there < link.size or not there:
+        with part.open("a+b") as opened:
+            arriving = Arriving(opened)
+            if link.size is not None and arriving.size > link.size:
+                arriving.restart()
+            if arriving.size and arriving.size != bar.done:
+                bar.resumed(arriving.size)
+            if arriving.size != link.size:
                 named = Link(method=link.method, url=link.url, headers=link.headers)
-                if not self._courier.get(named, opened, there, bar.more):
+                if not self._courier.get(named, arriving, bar.more):
                     bar.restarted()
-        _check(part, link, into)
+        _check(part, arriving, link)
         part.replace(into)
 
 
@@ -153,23 +149,19 @@ def _part_of(into: Path, link: LinkView) -> Path:
     return into.with_name(f"{into.name}.{hashlib.sha256(what).hexdigest()[:12]}.part")
 
 
-def _check(part: Path, link: LinkView, into: Path) -> None:
+def _check(part: Path, came: Arriving, link: LinkView) -> None:
     """Raise unless what came is what is there."""
-    size = part.stat().st_size
-    if link.size is not None and size < link.size:
+    name = link.key.rpartition("/")[2]
+    if link.size is not None and came.size < link.size:
         raise Unreachable(
-            f"{size:,} of {link.size:,} bytes of {into.name} have come.",
+            f"{came.size:,} of {link.size:,} bytes of {name} have come.",
             hint="The same command goes on from there.",
             code="transfer-cut",
         )
-    if not link.sha256:
-        return
-    with part.open("rb") as opened:
-        found = hashlib.file_digest(opened, "sha256").hexdigest()
-    if found != link.sha256:
+    if link.sha256 and came.sha256 != link.sha256:
         part.unlink()
         raise ClusterraError(
-            f"What came of {into.name} has another checksum than what is there.",
+            f"What came of {name} has another checksum than what is there.",
             hint="It was thrown away; fetch it again.",
             code="wrong-checksum",
         )
