@@ -76,6 +76,13 @@ class Shop:
         ) as reply:
             return Got(reply.status, await reply.read(), dict(reply.headers))
 
+    async def leave(self, link: Presigned) -> None:
+        """Begin to fetch, and hang up."""
+        url = URL(link.url if "://" in link.url else self.base + link.url, encoded=True)
+        async with aiohttp.ClientSession() as session, session.get(url) as reply:
+            await reply.content.read(1000)
+            reply.close()
+
     async def put(self, key: str, data: bytes, **more: object) -> None:
         got = await self.use(await self.objects.presign_put(key, cargo(data, **more)), data)
         assert got.status == 200, got

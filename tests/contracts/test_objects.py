@@ -494,3 +494,16 @@ def test_what_the_server_puts_and_reads_itself_is_the_same(shop: Shop) -> None:
         assert await shop.objects.stat(f"{DATA}/y") is None
 
     told(shop, story)
+
+
+def test_whoever_leaves_while_they_fetch_holds_up_nobody(shop: Shop) -> None:
+    async def story() -> None:
+        data = bytes_of(64 * MIB)
+        await shop.put(f"{DATA}/big", data)
+        link = await shop.objects.presign_get(f"{DATA}/big")
+        for _ in range(3):
+            await shop.leave(link)
+
+        assert await shop.get(f"{DATA}/big") == data
+
+    told(shop, story)

@@ -11,7 +11,7 @@ from clusterra.client.client import Client
 from clusterra.client.transfer import Arriving, Courier, Link
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.wire.files import AskForLink, FilePlace
-from tests.cluster import CLUSTERRA, VARIANT, Running
+from tests.cluster import CLUSTERRA, VARIANT, Running, eventually
 
 MIB = 1 << 20
 
@@ -87,6 +87,23 @@ def test_a_job_may_write_beside_the_locations_as_templates_of_others_do(running:
 
     assert output(running, job_id).startswith("/mnt/efs/")
     assert running.client().job(running.cluster, job_id).state == "COMPLETED"
+
+
+def test_a_script_that_is_submitted_is_kept_with_its_versions(
+    running: Running, tmp_path: Path
+) -> None:
+    script = tmp_path / "versioned.sh"
+    for text in ("true", "false"):
+        script.write_text(f"#!/bin/bash\n{text}\n")
+        running.cli("jobs", "submit", str(script))
+
+    def both() -> bool:
+        told = files(running, "versions", "scripts/versioned.sh", check=False)
+        return "2 versions" in told.stdout
+
+    eventually("both are kept", both)
+    files(running, "get", "scripts/versioned.sh", str(tmp_path / "back"))
+    assert (tmp_path / "back").read_text() == "#!/bin/bash\nfalse\n"
 
 
 @pytest.mark.usefixtures("needs_root")

@@ -5,12 +5,13 @@ pass through anything that looks at it. What is handed out is never shown by a b
 ours, whatever somebody has put into it.
 """
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import structlog
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clusterra.api import problems
 from clusterra.control.plane import Plane
@@ -40,11 +41,22 @@ class Objects:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{PATH}/"):
             return await self._app(scope, receive, send)
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
-            return await self._answer(scope, receive, send)
+            return await self._answer(scope, receive, sending)
         except ClusterraError as error:
+            if begun:
+                raise  # too late for another answer: the server closes the connection
             response = problems.respond(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must become an answer
+        except Exception as error:
+            if begun:
+                raise
             response = await problems.unexpected(Request(scope), error)
         # What is still being sent is not read, so nothing more can come over this connection.
         response.headers["connection"] = "close"
@@ -62,7 +74,7 @@ class Objects:
             case "GET" | "HEAD":
                 handout = await desk.hand_out(ticket, method)
                 try:
-                    await _give(handout, headers, send, body=method == "GET")
+                    await _give(handout, headers, receive, send, body=method == "GET")
                 finally:
                     handout.close()
             case _:
@@ -96,7 +108,9 @@ async def _take(intake: Intake, receive: Receive) -> None:
         await intake.drop()
 
 
-async def _give(handout: Handout, headers: Mapping[str, str], send: Send, *, body: bool) -> None:
+async def _give(
+    handout: Handout, headers: Mapping[str, str], receive: Receive, send: Send, *, body: bool
+) -> None:
     told = {**handout.headers, **_NO_PAGE}
     asked = headers.get("range", "")
     if headers.get("if-range", told.get("etag")) != told.get("etag"):
@@ -110,9 +124,25 @@ async def _give(handout: Handout, headers: Mapping[str, str], send: Send, *, bod
         told["content-range"] = f"bytes {start}-{stop - 1}/{handout.size}"
     await _begin(send, 206 if span else 200, told)
     if body:
-        async for piece in handout.pieces(start, stop):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await _pour(handout.pieces(start, stop), receive, send)
     return await send({"type": "http.response.body", "body": b""})
+
+
+async def _pour(pieces: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
+    """Send all of it, as long as somebody is there to take it."""
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        async for piece in pieces:
+            if leaving.done():
+                break
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    finally:
+        leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _span(text: str, size: int) -> tuple[int, int] | None:

@@ -58,7 +58,12 @@ class LocalObjects:
         (private / "arriving").mkdir(mode=0o700, parents=True)
 
     async def make_room(self, name: str, uid: int | None) -> str:
-        await asyncio.to_thread(make_room, self._root, name, uid)
+        try:
+            await asyncio.to_thread(make_room, self._root, name, uid)
+        except tree.Gone:
+            raise tree.no_room(name) from None
+        except OSError as error:
+            raise unwritable(error) from None
         return f"{self._seen_at}/{name}" if self._seen_at else ""
 
     def key_at(self, path: str) -> str | None:

@@ -181,7 +181,12 @@ class S3Objects:
                 text_of(each, "Prefix").removeprefix(self._prefix)
                 for each in children(document, "CommonPrefixes")
             ],
-            files=[self._listed(each) for each in children(document, "Contents")],
+            files=[
+                self._listed(each)
+                for each in children(document, "Contents")
+                # Other tools put empty objects where they want to show a folder.
+                if not text_of(each, "Key").endswith("/")
+            ],
             next=text_of(document, "NextContinuationToken"),
         )
 

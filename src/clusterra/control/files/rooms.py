@@ -6,8 +6,13 @@ Jobs find it in `$CLUSTERRA_FILES`: `data/`, `outputs/`, `scripts/` and `shared/
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import structlog
+
+from clusterra.core.errors import ClusterraError
 from clusterra.core.files.place import room_of
 from clusterra.ports import Login, Logins, Objects
+
+log = structlog.get_logger()
 
 VARIABLE = "CLUSTERRA_FILES"
 
@@ -27,7 +32,11 @@ class Rooms:
     async def ensure(self, name: str, uid: int | None) -> Login:
         login = await self.logins.ensure(name, uid)
         if name not in self._seen and (email := self.email_of(name)):
-            self._seen[name] = await self.files.make_room(room_of(email), login.uid)
+            try:
+                self._seen[name] = await self.files.make_room(room_of(email), login.uid)
+            except ClusterraError as error:
+                # Most jobs do without; whoever puts a file is told.
+                log.warning("files.no_room", user=name, why=error.detail)
         return self._told(login)
 
     async def rehearse(self, name: str) -> Login:
