@@ -18,7 +18,7 @@ LONGEST_PART = 255
 """Bytes of each of its parts: the most a file system takes."""
 
 RESERVED = ".clusterra"
-"""Parts that begin so are ours: uploads that are not finished yet have such names."""
+"""Parts that begin so are kept for what Clusterra itself may have to put beside people's files."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that show nothing, or change how others are shown."""
