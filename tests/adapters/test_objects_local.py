@@ -17,6 +17,7 @@ import pytest
 
 from clusterra.adapters.memory import ManualClock
 from clusterra.adapters.objects_local import LocalObjects
+from clusterra.adapters.objects_local.intake import FileIntake
 from clusterra.core.errors import ClusterraError, Conflict, Forbidden, NotFound
 from clusterra.ports import Cargo
 from tests.builders import NOON
@@ -285,3 +286,30 @@ def test_a_link_of_another_secret_or_cluster_is_not_ours(objects: LocalObjects) 
             await objects.desk.hand_out(ticket, "GET")
 
     asyncio.run(story())
+
+
+def test_an_upload_that_is_given_up_while_it_is_written_touches_no_other_file(
+    objects: LocalObjects, tmp_path: Path
+) -> None:
+    """The thread that writes goes on for a moment, when the number of its file may be another's."""
+
+    async def story() -> None:
+        data = b"x" * (8 << 20)
+        for number in range(30):
+            intake = objects.intake(f"{ROOM}/data/x", cargo(data))
+            writing = asyncio.ensure_future(_all(intake, data))
+            await asyncio.sleep(0)
+            writing.cancel()
+            await intake.drop()
+            (tmp_path / f"other{number}").write_bytes(b"mine")
+
+    asyncio.run(story())
+
+    assert {each.read_bytes() for each in tmp_path.glob("other*")} == {b"mine"}
+    assert not list((tmp_path / "private/arriving").iterdir())
+
+
+async def _all(intake: FileIntake, data: bytes) -> None:
+    for start in range(0, len(data), 1 << 18):
+        await intake.write(data[start : start + (1 << 18)])
+    await intake.finish()

@@ -4,6 +4,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 
+from clusterra.adapters.objects_local.threads import THREADS
+
 PIECE = 512 << 10
 
 
@@ -33,4 +35,4 @@ class FileHandout:
         if size <= 0:
             return None
         loop = asyncio.get_running_loop()
-        return loop.run_in_executor(None, os.pread, self._descriptor, size, start)
+        return loop.run_in_executor(THREADS, os.pread, self._descriptor, size, start)

@@ -7,9 +7,10 @@ import asyncio
 import errno
 import hashlib
 import os
+import threading
 from collections.abc import Callable
-from contextlib import suppress
 
+from clusterra.adapters.objects_local.threads import THREADS
 from clusterra.core.errors import Refused
 
 PIECE = 512 << 10
@@ -40,7 +41,10 @@ class FileIntake:
         self._gathered: list[bytes] = []
         self._gathered_size = 0
         self._writing: asyncio.Future[tuple[None, None]] | None = None
-        self._over = False
+        self._using = threading.Lock()
+        self._closed = False
+        """Read and set by whoever uses the file. Somebody who gives up waiting does not stop the
+        thread that writes, and a number that was closed may by then be another file's."""
 
     async def write(self, data: bytes) -> None:
         self._gathered.append(data)
@@ -67,18 +71,23 @@ class FileIntake:
         return found
 
     async def drop(self) -> None:
-        if self._over:
-            return
-        self._over = True
-        with suppress(Refused):
-            await self._wait()
-        os.close(self._descriptor)
-        await asyncio.to_thread(self._dropped)
+        if not self._closed:
+            await asyncio.to_thread(self._drop)
 
     def _finish(self, found: str) -> None:
-        os.fsync(self._descriptor)
-        self._done(found)
-        self._over = True
+        with self._using:
+            os.fsync(self._descriptor)
+            self._done(found)
+            self._close()
+
+    def _drop(self) -> None:
+        with self._using:
+            if not self._closed:
+                self._close()
+                self._dropped()
+
+    def _close(self) -> None:
+        self._closed = True
         os.close(self._descriptor)
 
     async def _flush(self) -> None:
@@ -90,8 +99,8 @@ class FileIntake:
             loop = asyncio.get_running_loop()
             # The two do not wait for each other: both let go of the interpreter.
             self._writing = asyncio.gather(
-                loop.run_in_executor(None, self._put, pieces, place),
-                loop.run_in_executor(None, self._sum, pieces),
+                loop.run_in_executor(THREADS, self._put, pieces, place),
+                loop.run_in_executor(THREADS, self._sum, pieces),
             )
 
     async def _wait(self) -> None:
@@ -100,7 +109,9 @@ class FileIntake:
             await writing
 
     def _put(self, pieces: list[bytes], place: int) -> None:
-        _telling(self._write_out, pieces, place)
+        with self._using:
+            if not self._closed:
+                _telling(self._write_out, pieces, place)
 
     def _sum(self, pieces: list[bytes]) -> None:
         for each in pieces:
