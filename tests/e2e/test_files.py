@@ -20,16 +20,22 @@ def files(
     running: Running, *words: str, person: str = "", check: bool = True
 ) -> "subprocess.CompletedProcess[str]":
     """Run `clusterra files` as somebody does who has a token."""
+    return terminal(running, "files", *words, person=person, check=check)
+
+
+def terminal(
+    running: Running, *words: str, person: str = "", check: bool = True
+) -> "subprocess.CompletedProcess[str]":
     environ = os.environ | {
         "CLUSTERRA_URL": running.url,
         "CLUSTERRA_TOKEN": running.token_of(person),
         "CLUSTERRA_CLUSTER": running.cluster,
     }
     done = subprocess.run(
-        [*CLUSTERRA, "files", *words], env=environ, capture_output=True, text=True, check=False
+        [*CLUSTERRA, *words], env=environ, capture_output=True, text=True, check=False
     )
     if check and done.returncode:
-        pytest.fail(f"files {' '.join(words)}: {done.stdout}{done.stderr}")
+        pytest.fail(f"{' '.join(words)}: {done.stdout}{done.stderr}")
     return done
 
 
@@ -95,7 +101,7 @@ def test_a_script_that_is_submitted_is_kept_with_its_versions(
     script = tmp_path / "versioned.sh"
     for text in ("true", "false"):
         script.write_text(f"#!/bin/bash\n{text}\n")
-        running.cli("jobs", "submit", str(script))
+        terminal(running, "jobs", "submit", str(script))
 
     def both() -> bool:
         told = files(running, "versions", "scripts/versioned.sh", check=False)
