@@ -16,6 +16,7 @@ from bench.figures import (
     decode,
     deliver,
     door,
+    files,
     hostile,
     ingest,
     ledger,
@@ -44,6 +45,7 @@ REPORT = Path(__file__).with_name("report.json")
 FIGURES = (
     Figure(rows=("decode",), measure=decode.decode),
     Figure(rows=("auth-token", "auth-session"), measure=door.door),
+    Figure(rows=("files-put", "files-get"), measure=files.files),
     Figure(rows=("plan-10k", "plan-100k"), measure=plan.speed),
     Figure(rows=("plan-cost", "plan-cost-worst"), measure=plan.cost),
     Figure(rows=("ledger-chain", "ledger-verify"), measure=ledger.chain),

@@ -18,6 +18,7 @@ from clusterra.api.catalogue import asyncapi, bundle
 from clusterra.core.events.catalogue import CATALOGUE
 from clusterra.core.events.catalogue.costs import ChargeFact
 from clusterra.core.events.catalogue.fleet import WasteFact
+from clusterra.core.events.catalogue.jobs import ArtifactTold
 from clusterra.core.events.derive import derive, ripe
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
@@ -46,6 +47,7 @@ METADATA = {
     *("limit_micros", "mode", "usual_micros"),
     *("id", "lost", "since", "until"),
     *("percent", "event_id", "event_type", "attempts", "old_until"),
+    *("artifacts", "owner", "location", "files", "bytes", "kept_days"),
     *("firing", "cause", "cause_type", "code", "made_job_id", "made_run_id"),
 }
 """What an event may hold. None of it is, or can come from, a script, an environment or output:
@@ -178,6 +180,10 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
             usd_per_hour_micros=st.none() | st.integers(0, 2**40),
         ),
         max_size=2,
+    ).map(tuple),
+    tuple[ArtifactTold, ...]: st.lists(
+        st.builds(ArtifactTold, key=TEXT, name=TEXT, size=st.integers(0, 2**40), role=TEXT),
+        max_size=3,
     ).map(tuple),
     tuple[WasteFact, ...]: st.lists(
         st.builds(

@@ -131,6 +131,7 @@ SECTIONS = {
     "collector": "Collector",
     "webhook": "Webhooks",
     "automation": "Automations",
+    "files": "Files",
 }
 
 EVENTS_INTRO = """\
@@ -204,7 +205,7 @@ def _fields(kind: type[Fact]) -> dict[str, str]:
 def _type_words(hint: object) -> str:
     words = {int: "number", str: "text", bool: "true or false", datetime: "moment"}
     if typing.get_origin(hint) is tuple:
-        return "list of text"
+        return "list of text" if typing.get_args(hint)[0] is str else "list of objects"
     parts = typing.get_args(hint) or (hint,)
     return " or ".join("null" if part is type(None) else words[part] for part in parts)
 
@@ -260,7 +261,11 @@ def rights_page() -> str:
             who = " | ".join([f"*{right.who.value}*"] + [""] * (len(Role) - 1))
         else:
             who = " | ".join("✓" if role in right.who else "–" for role in Role)
-        scope = f"`{right.scope.value}`" if right.who not in (Who.ANYBODY, Who.MACHINE) else ""
+        scope = (
+            f"`{right.scope.value}`"
+            if right.who not in (Who.ANYBODY, Who.MACHINE, Who.HOLDER)
+            else ""
+        )
         lines.append(f"| {deed.value}{NOTES.get(deed, '')} | {who} | {scope} | {routes} |")
     return "\n".join(lines) + "\n" + RIGHTS_AFTER
 

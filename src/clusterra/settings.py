@@ -336,6 +336,47 @@ class TemplateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    source: str = "local"
+    """Where people's files are: `local`, for an embedded cluster in its own directory and for
+    others nowhere, or `s3`."""
+
+    bucket: str = ""
+    """The bucket, with `s3`. Its versioning, where on, keeps earlier scripts."""
+
+    prefix: str = ""
+    """What keys in it begin with; the cluster's id follows."""
+
+    region: str = "us-east-1"
+    """Of the bucket."""
+
+    endpoint: str = ""
+    """Address of an S3 other than AWS's, as people reach it too: links lead there."""
+
+    mount: str = ""
+    """Where jobs see what is below the cluster's id in the bucket; empty where they do not."""
+
+    link_minutes: int = 15
+    """How long a link to put or get a file is good."""
+
+    multipart_mb: int = 100
+    """Files larger than this are sent in parts, and can be resumed."""
+
+    scripts_days: int = 0
+    """How long scripts stay that nobody writes to, until an admin says otherwise. 0 is until they
+    are deleted. So are the next three."""
+
+    data_days: int = 0
+    """The same for what jobs read."""
+
+    outputs_days: int = 0
+    """The same for what jobs wrote."""
+
+    shared_days: int = 0
+    """The same for what is shared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
@@ -344,6 +385,7 @@ class Settings:
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     templates: TemplateSettings = field(default_factory=TemplateSettings)
+    files: FileSettings = field(default_factory=FileSettings)
     mail: MailSettings | None = None
     oidc: OidcSettings | None = None
     workspaces: tuple[WorkspaceSettings, ...] = ()

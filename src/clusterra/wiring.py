@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from clusterra.adapters import ec2_prices, shape_table
+from clusterra.adapters import ec2_prices, file_stores, shape_table
 from clusterra.adapters.archive_local import LocalArchive
 from clusterra.adapters.clock import SystemClock
 from clusterra.adapters.envelope import spelled
@@ -127,6 +127,7 @@ def make_plane(
         vault=vault or LocalVault(os.urandom(32)),
         sender=sender or MemorySender(),
         mailer=mailer,
+        keeps=file_stores.retention_of(settings.files),
         make_site=lambda cluster: _registered_site(cluster, settings, store=store, clock=clock),
     )
     for site in sites:
@@ -228,6 +229,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         await _tell_of_stops(settings, sites)
         for submitter in plane.submitters.values():
             await submitter.settle()
+        await plane.scripts.settle()
         await plane.people.uses.write()
         if plane.people.provider is not None:
             await plane.people.provider.close()
@@ -239,6 +241,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Plane]:
         for site in plane.sites.values():
             await site.slurm.close()
             await site.logs.close()
+            if site.files is not None:
+                await site.files.close()
         store.close()
 
 
@@ -386,6 +390,8 @@ def _site(each: ClusterSettings, settings: Settings, *, store: Store, clock: Clo
         else RemoteLogins(each.home),
         logs=logs,
         edge=edge,
+        files=file_stores.store_of(each, settings, clock),
+        job_files=file_stores.job_files_of(each),
         user=user,
         recorder=recorder,
         linked=Linked(cluster=each.id, store=store, clock=clock),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterra.adapters.aws_prices import AwsPrices, Credentials, Instance, Lender, credentials
-from clusterra.adapters.aws_prices.signature import signed
+from clusterra.adapters.aws.credentials import Credentials, Instance, Lender, credentials
+from clusterra.adapters.aws.signature import signed
+from clusterra.adapters.aws_prices import AwsPrices
 from clusterra.adapters.clock import SystemClock
 from clusterra.core.errors import Refused, Unreachable
 from clusterra.core.scaling.shapes import Price

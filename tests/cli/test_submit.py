@@ -54,6 +54,7 @@ def test_options_travel_as_they_were_given(terminal: Terminal, api: FakeApi, scr
 
     assert sent(api).body == {
         "script": "#!/bin/bash\nhostname\n",
+        "script_name": "align.sh",
         "name": "align",
         "cpus": 4,
         "memory": "8G",
@@ -442,6 +443,7 @@ def test_all_options_count_in_a_dry_run_as_they_would(
 
     assert api.asked[-1].body == {
         "script": "#!/bin/bash\nhostname\n",
+        "script_name": "align.sh",
         "name": "align",
         "cpus": 4,
         "memory": "14G",

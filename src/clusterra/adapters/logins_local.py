@@ -8,6 +8,7 @@ association made earlier keeps a wrong uid.
 import asyncio
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from clusterra.core.errors import Refused
@@ -53,7 +54,8 @@ class LocalLogins:
             self._append("etc/passwd", f"{name}:x:{uid}:{uid}::{login.home}:/bin/bash")
             uids[name] = uid
         self._make_home(name, uids[name])
-        return login
+        # Where there is one user for all, whatever is made is theirs already.
+        return login if self._single_user else replace(login, uid=uids[name])
 
     @property
     def _passwd(self) -> Path:

@@ -85,7 +85,7 @@ class LocalLogs:
         except OSError as error:
             raise Refused(
                 f"The output {path} cannot be read: {error.strerror}.",
-                hint="Only plain files below /home and /tmp that belong to the job's user are shown,"
+                hint="Only plain files below /home, /mnt and /tmp that belong to the job's user are shown,"
                 " and links are not followed.",
                 code="output-unreadable",
             ) from None
@@ -151,6 +151,6 @@ def _path(job: Job, stream: str) -> str:
 
 def _steps(path: str) -> tuple[str, ...]:
     steps = PurePosixPath(path).parts[1:]
-    if not steps or {"..", "\0"} & {*steps, *path} or steps[0] not in {"home", "tmp"}:
-        raise PermissionError(1, "it lies outside /home and /tmp")
+    if not steps or {"..", "\0"} & {*steps, *path} or steps[0] not in {"home", "mnt", "tmp"}:
+        raise PermissionError(1, "it lies outside /home, /mnt and /tmp")
     return steps

@@ -11,16 +11,19 @@ from clusterra.api import problems
 from clusterra.api.catalogue import event_schemas, live_operation, told_of
 from clusterra.api.door import COOKIE, Door
 from clusterra.api.metrics import RequestMetrics
+from clusterra.api.objects import Objects
 from clusterra.api.openapi import BODIES
 from clusterra.api.rights import deed_of
 from clusterra.api.routes import (
     api_routes,
+    artifacts,
     audit,
     auth,
     automations,
     clusters,
     diagnosis,
     events,
+    files,
     fleet,
     jobs,
     keys,
@@ -56,8 +59,10 @@ ROUTES = (
     output,
     why,
     diagnosis,
+    artifacts,
     usage,
     events,
+    files,
     ledger,
     keys,
     auth,
@@ -82,9 +87,10 @@ def make_app(plane: Plane) -> ASGIApp:
     app.state.metrics = RequestMetrics()
     app.state.limits = {}
     metrics = app.state.metrics
-    inside = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
+    inside: ASGIApp = LiveEvents(Straight(app, jobs.STRAIGHT), plane)
+    inside = Objects(Door(inside, plane, metrics), plane)
     # Outermost what is asked most often, and is let in by a key.
-    return Internal(Edges(Door(inside, plane, metrics), plane, metrics), plane, metrics)
+    return Internal(Edges(inside, plane, metrics), plane, metrics)
 
 
 def describe() -> FastAPI:

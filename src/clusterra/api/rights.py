@@ -14,6 +14,7 @@ _CLUSTER = "/v1/clusters/{cluster}"
 _JOBS = f"{_CLUSTER}/jobs"
 _EVENTS = f"{_CLUSTER}/events"
 _FLEET = f"{_CLUSTER}/fleet"
+_STORAGE = f"{_CLUSTER}/storage"
 _ME = "/v1/users/me"
 _WORKSPACE = "/v1/workspaces/{workspace}"
 _PEOPLE = f"{_WORKSPACE}/people"
@@ -96,6 +97,7 @@ ROUTES: Mapping[str, Deed] = {
     f"GET {_JOBS}/{{job_id}}/output": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/output/stream": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/why": Deed.SEE_JOBS,
+    f"GET {_JOBS}/{{job_id}}/artifacts": Deed.READ_OUTPUT,
     f"GET {_JOBS}/{{job_id}}/diagnosis": Deed.READ_OUTPUT,
     f"DELETE {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
     f"PATCH {_JOBS}/{{job_id}}": Deed.CHANGE_JOBS,
@@ -140,6 +142,24 @@ ROUTES: Mapping[str, Deed] = {
     f"DELETE {_CLUSTER}/schedules/{{schedule}}": Deed.SUBMIT,
     f"GET {_CLUSTER}/workflows": Deed.SEE_JOBS,
     f"GET {_CLUSTER}/workflows/{{workflow}}": Deed.SEE_JOBS,
+    # files
+    f"POST {_STORAGE}/presigned-url": Deed.SEE_FILES,
+    f"GET {_STORAGE}/files": Deed.SEE_FILES,
+    f"DELETE {_STORAGE}/files": Deed.CHANGE_FILES,
+    f"POST {_STORAGE}/copy": Deed.CHANGE_FILES,
+    f"POST {_STORAGE}/move": Deed.CHANGE_FILES,
+    f"GET {_STORAGE}/versions": Deed.SEE_FILES,
+    f"GET {_STORAGE}/uploads": Deed.SEE_FILES,
+    f"GET {_STORAGE}/uploads/{{upload}}": Deed.SEE_FILES,
+    f"POST {_STORAGE}/uploads/{{upload}}/parts": Deed.CHANGE_FILES,
+    f"POST {_STORAGE}/uploads/{{upload}}/complete": Deed.CHANGE_FILES,
+    f"DELETE {_STORAGE}/uploads/{{upload}}": Deed.CHANGE_FILES,
+    f"GET {_STORAGE}/usage": Deed.SEE_FILES,
+    f"GET {_STORAGE}/retention": Deed.SEE_FILES,
+    f"PATCH {_STORAGE}/retention": Deed.SET_RETENTION,
+    "GET /v1/objects/{cluster}/{ticket}": Deed.USE_LINK,
+    "HEAD /v1/objects/{cluster}/{ticket}": Deed.USE_LINK,
+    "PUT /v1/objects/{cluster}/{ticket}": Deed.USE_LINK,
     # the ledger
     f"GET {_EVENTS}": Deed.SEE_EVENTS,
     f"GET {_EVENTS}/stream": Deed.SEE_EVENTS,

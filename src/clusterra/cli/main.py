@@ -32,6 +32,9 @@ COMMANDS: dict[str, Lazy] = {
     "run": Lazy("clusterra.cli.run:run", "Run one command as a job and wait for it."),
     "jobs": Lazy("clusterra.cli.jobs.group:jobs", "Submit, list, watch, cancel jobs."),
     "templates": Lazy("clusterra.cli.templates.group:templates", "Recipes to start jobs from."),
+    "files": Lazy(
+        "clusterra.cli.files.group:files", "Put files where jobs see them, and get them."
+    ),
     "events": Lazy("clusterra.cli.events.group:events", "What happened, and the proof of it."),
     "webhooks": Lazy("clusterra.cli.webhooks.group:webhooks", "Tell Slack, CI and programs of it."),
     "automations": Lazy(

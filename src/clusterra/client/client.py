@@ -6,7 +6,8 @@ Each method is one request. `answer` keeps the latest body byte for byte, so tha
 Jobs are what most commands are about; the shapes of other nouns are imported by the
 calls that answer with them (those of clusters, nodes and partitions take 6 ms to make).
 Those about people are in `people.py`, those about the fleet in `fleet.py`, those
-about money in `usage.py` and `quotas.py`, those about webhooks in `webhooks.py`.
+about money in `usage.py` and `quotas.py`, those about webhooks in `webhooks.py`, those about
+files in `files.py`.
 """
 
 import os
@@ -36,6 +37,7 @@ from clusterra.wire.jobs import (
 
 if TYPE_CHECKING:
     from clusterra.client.automations import Automations
+    from clusterra.client.files import Files
     from clusterra.client.fleet import Fleet
     from clusterra.client.logs import JobLogs
     from clusterra.client.people import People
@@ -108,6 +110,13 @@ class Client:
         from clusterra.client.fleet import Fleet
 
         return Fleet(self._call)
+
+    @property
+    def files(self) -> "Files":
+        """What there is to ask about files; the files themselves go over links."""
+        from clusterra.client.files import Files
+
+        return Files(self._call)
 
     @property
     def quotas(self) -> "Quotas":

@@ -7,7 +7,7 @@ compression are not here; neither is what an answer means: `connection.py` knows
 
 import select
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
@@ -121,8 +121,11 @@ class Channel:
             raise
         self._incoming = self._socket.makefile("rb")
 
-    def ask(self, question: bytes) -> Answer:
-        """Send a question and return its answer as soon as the headers are here."""
+    def ask(self, question: bytes, send: Callable[[socket.socket], None] | None = None) -> Answer:
+        """Send a question and return its answer as soon as the headers are here.
+
+        `send` sends what belongs to the question and is too large to be held.
+        """
         assert self._socket is not None
         assert self._incoming is not None
         self._reading = True
@@ -130,6 +133,8 @@ class Channel:
         # its answer is there to be read all the same.
         with suppress(ConnectionError):
             self._socket.sendall(question)
+            if send is not None:
+                send(self._socket)
         status = 100
         while 100 <= status < 200:  # these only announce the answer
             version, status, phrase = _status(self._incoming)
@@ -154,13 +159,22 @@ class Channel:
 
 
 def question(
-    address: Address, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    address: Address,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    *,
+    follows: int = 0,
 ) -> bytes:
-    """Return the bytes of a question; ValueError if something in it would be read as more."""
+    """Return the bytes of a question; ValueError if something in it would be read as more.
+
+    `follows` bytes are sent after it.
+    """
     lines = [f"{method} {_plain(address.prefix + path)} HTTP/1.1", f"Host: {address.named}"]
     lines += [f"{name}: {_line(text)}" for name, text in headers.items()]
     if method != "GET":
-        lines.append(f"Content-Length: {len(body or b'')}")
+        lines.append(f"Content-Length: {len(body or b'') + follows}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
 
 

@@ -17,6 +17,12 @@ from clusterra.control.checkpoint import Checkpointer
 from clusterra.control.connect import Connect
 from clusterra.control.cost.quotas import QuotaBook
 from clusterra.control.diagnosis import diagnose
+from clusterra.control.files.artifacts import Artifacts
+from clusterra.control.files.files import Files
+from clusterra.control.files.retention import Keeping
+from clusterra.control.files.rooms import Rooms
+from clusterra.control.files.scripts import Scripts
+from clusterra.control.files.uploads import Uploads
 from clusterra.control.follow import Hub
 from clusterra.control.hear import Inbox
 from clusterra.control.heartbeat import Heartbeats
@@ -33,6 +39,7 @@ from clusterra.control.webhooks.webhooks import Webhooks
 from clusterra.core.clusters import REGISTERED, Registered
 from clusterra.core.errors import Invalid, NotFound
 from clusterra.core.events.event import Draft, Event
+from clusterra.core.files.retention import Retention
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.diagnosis import Diagnosis
 from clusterra.core.jobs.job import Job
@@ -95,6 +102,9 @@ class Plane:
     price_list: PriceList | None = None
     """What a cloud charges, where it is asked."""
 
+    keeps: Retention = field(default_factory=Retention)
+    """How long files stay until an admin says otherwise."""
+
     heartbeats: dict[str, Heartbeats] = field(default_factory=dict)
     connect: Connect = field(init=False)
     quotas: QuotaBook = field(init=False)
@@ -105,6 +115,11 @@ class Plane:
     schedules: Schedules = field(init=False)
     output: Follow = field(init=False)
     """Who follows what jobs write."""
+    artifacts: dict[str, Artifacts] = field(default_factory=dict)
+    scripts: Scripts = field(default_factory=Scripts)
+    files: Files = field(init=False)
+    keeping: Keeping = field(init=False)
+    """How long those stay."""
 
     webhooks: Webhooks = field(init=False)
     automations: Automations = field(init=False)
@@ -147,6 +162,14 @@ class Plane:
         )
         self.output = Follow(store=self.store, hub=self.hub)
         self.people.directory.watch(self.output.look_again)
+        self.files = Files(
+            store=self.store,
+            clock=self.clock,
+            multipart_above=self.settings.files.multipart_mb * 1_000_000,
+            uid_of=self.people.directory.uid_of,
+            uploads=Uploads(store=self.store, clock=self.clock),
+        )
+        self.keeping = Keeping(store=self.store, clock=self.clock, default=self.keeps)
         self.connect = Connect(ground=self, people=self.people, clock=self.clock)
         self.holder = f"{platform.node()}:{self.settings.server.state.absolute()}"
         self.webhooks = Webhooks(
@@ -213,6 +236,12 @@ class Plane:
         site.workspace = self.people.clusters[id] = workspace
         site.recorder.actor_of = self.people.directory.actor_of
         site.meter.person_of = self.people.directory.payer_of
+        if site.files is not None:
+            site.logins = Rooms(
+                logins=site.logins, files=site.files, email_of=partial(self._email_of, site)
+            )
+        self.artifacts[id] = Artifacts(site=site, store=store, clock=clock)
+        site.recorder.left_behind = self.artifacts[id].ended
         # Another dictionary, so that whoever goes through the old one is not disturbed.
         self.sites = self.sites | {id: site}
         self.submitters[id] = Submitter(
@@ -253,11 +282,20 @@ class Plane:
         await self.ledgers.pop(cluster).sign_if_possible()
         await site.slurm.close()
         await site.logs.close()
-        for known in (self.inboxes, self.heartbeats, self.people.clusters):
+        if site.files is not None:
+            await site.files.close()
+        for known in (self.inboxes, self.heartbeats, self.people.clusters, self.artifacts):
             known.pop(cluster)
 
     def _new_run_id(self) -> str:
         return uuid7(self.clock.now(), os.urandom(10))
+
+    def _email_of(self, site: Site, login: str) -> str:
+        """Return whose files the jobs of a Linux user see; empty if that is nobody we know."""
+        person = self.people.directory.by_login(login)
+        if person is None and login == site.user:
+            person = self.people.operator
+        return person.email if person else ""
 
     def _told(self, cluster: str) -> Mapping[str, str]:
         """Return what jobs of a cluster find in their environment: where to ask, and as what."""

@@ -20,10 +20,18 @@ from clusterra.control.killed import told_apart
 from clusterra.core.change import Change, Record
 from clusterra.core.cost.settle import Settled, carried, settle, wants_earlier_runs
 from clusterra.core.errors import Refused, Unreachable
-from clusterra.core.events.derive import derive, is_behind
+from clusterra.core.events.catalogue.jobs import ArtifactTold
+from clusterra.core.events.derive import derive, is_behind, is_end
 from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import HALF_READ, Job, JobState, continues
 from clusterra.ports import Clock, Logs, Store
+
+LeftBehind = Callable[[Job], Awaitable[tuple[tuple[ArtifactTold, ...], Record[Any] | None]]]
+"""Given a job that has ended: what it left behind, to be told, and what is written down with it."""
+
+
+async def _nothing_left(_: Job) -> tuple[tuple[ArtifactTold, ...], Record[Any] | None]:
+    return (), None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +60,7 @@ class Recorder:
     running: dict[int, Job] = field(default_factory=dict)
     """Every job that runs or is suspended, as last observed."""
 
+    left_behind: LeftBehind = _nothing_left
     moved: Callable[[], None] = lambda: None
     """Called when a job is in another state than before, or waits for another reason."""
 
@@ -81,6 +90,7 @@ class Recorder:
         known = await self.store.jobs_by_id(self.cluster, {job.id for job in jobs})
         await self.meter.know(jobs)
         kept: list[Job] = []
+        left: list[Record[Any]] = []
         told: list[Draft] = []
         over: list[Job] = []
         for seen in jobs:
@@ -92,7 +102,7 @@ class Recorder:
             if old is not None and is_behind(job, old):
                 continue
             if HALF_READ not in job.flags:
-                happened = await self._told(old, job, seen_at)
+                happened = await self._told(old, job, seen_at, left)
                 done = await self._settled(old, job, happened, seen_at)
                 job = done.job
                 told += [*happened, *done.told]
@@ -100,7 +110,7 @@ class Recorder:
             kept.append(job)
         told.sort(key=lambda draft: draft.at)
         acts = await self.acts.told(told)
-        await self.tell(told, jobs=kept, drops=[*settled, *acts])
+        await self.tell(told, jobs=kept, puts=left, drops=[*settled, *acts])
         await self.acts.forget(acts)
         self.stamps.note(told, kept)
         for run in over:
@@ -127,16 +137,19 @@ class Recorder:
         drafts: Sequence[Draft],
         *,
         jobs: Sequence[Job] = (),
+        puts: Sequence[Record[Any]] = (),
         drops: Sequence[Record[Any]] = (),
     ) -> None:
         """Append to the ledger what happened since it began."""
-        change = Change(
-            jobs=jobs, events=[each for each in drafts if self._is_news(each)], drops=drops
-        )
+        news = [each for each in drafts if self._is_news(each)]
+        change = Change(jobs=jobs, events=news, puts=puts, drops=drops)
         if change:
             await self.store.commit(self.cluster, change)
 
-    async def _told(self, old: Job | None, job: Job, seen_at: datetime) -> list[Draft]:
+    async def _told(
+        self, old: Job | None, job: Job, seen_at: datetime, left: list[Record[Any]]
+    ) -> list[Draft]:
+        """Return what happened to a job; what is to be written down with it goes to `left`."""
         if old == job:
             return []
         if old is not None and HALF_READ in old.flags:
@@ -144,7 +157,18 @@ class Recorder:
         by = {"submitted": self.actor_of(job.user)} if job.user else {}
         by |= await self.acts.on(job.id)
         why = await self.acts.why(job.id, "cancelled") if "cancelled" in by else ""
-        return derive(old, job, cluster=self.cluster, now=seen_at, by=by, why_cancelled=why)
+        artifacts, record = await self.left_behind(job) if is_end(old, job) else ((), None)
+        if record is not None:
+            left.append(record)
+        return derive(
+            old,
+            job,
+            cluster=self.cluster,
+            now=seen_at,
+            by=by,
+            why_cancelled=why,
+            artifacts=artifacts,
+        )
 
     async def _settled(
         self, old: Job | None, job: Job, happened: Sequence[Draft], seen_at: datetime

@@ -16,7 +16,7 @@ from clusterra.core.scaling.planned import NOT_PLANNED, Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
 from clusterra.core.seen import Sight, Unseen
-from clusterra.ports import Logins, Logs, Slurm
+from clusterra.ports import JobFiles, Logins, Logs, Objects, Slurm
 
 NOT_YET = Unseen("Slurm has not been seen yet.")
 
@@ -55,6 +55,12 @@ class Site:
 
     budget: Budget
     """How often observing may still ask Slurm. What a person asks for is not held back by it."""
+
+    files: Objects | None = None
+    """Where its people's files are; None where there is no place for any."""
+
+    job_files: JobFiles | None = None
+    """What its jobs leave on the file system they run on; None where that cannot be seen."""
 
     workspace: str = ""
     """Whose cluster it is."""

@@ -36,6 +36,7 @@ class Who(StrEnum):
     SOMEBODY = "anybody who is signed in"
     OPERATOR = "whoever runs the server"
     MACHINE = "the cluster itself, by its key"
+    HOLDER = "whoever has the link"
 
 
 class Scope(StrEnum):
@@ -45,7 +46,7 @@ class Scope(StrEnum):
     """See clusters, jobs, events, people; change nothing."""
 
     JOBS = "jobs"
-    """Submit jobs and change them."""
+    """Submit jobs and change them; put and delete files."""
 
     ADMIN = "admin"
     """People, keys, settings, the whole ledger; as far as the person may."""
@@ -92,6 +93,10 @@ class Deed(StrEnum):
     ASK_FOR_TEMPLATES = "ask for templates to be changed"
     SEE_TEMPLATES = "see templates"
     KEEP_TEMPLATES = "import and remove templates"
+    SEE_FILES = "see and get files"
+    CHANGE_FILES = "put, move and delete files"
+    SET_RETENTION = "set how long files stay"
+    USE_LINK = "use a link to a file"
 
 
 EVERYBODY = frozenset(Role)
@@ -147,6 +152,11 @@ TABLE: Mapping[Deed, Right] = {
     Deed.ASK_FOR_TEMPLATES: Right(Who.SOMEBODY, Scope.ADMIN),
     Deed.SEE_TEMPLATES: Right(EVERYBODY),
     Deed.KEEP_TEMPLATES: Right(RUNNING, Scope.ADMIN),
+    # One's own, and what is shared; a link to put something is asked for as CHANGE_FILES.
+    Deed.SEE_FILES: Right(WORKING),
+    Deed.CHANGE_FILES: Right(WORKING, Scope.JOBS),
+    Deed.SET_RETENTION: Right(RUNNING, Scope.ADMIN),
+    Deed.USE_LINK: Right(Who.HOLDER),
 }
 
 

@@ -26,8 +26,8 @@ TEMPLATE = "usr/share/clusterra/mysql"
 """An empty database inside the root file system: copying it takes 0.05 s, making one 0.5 to 4 s."""
 
 MOUNT_POINTS = (
-    *("etc/slurm", "home", "run", "tmp", "var/tmp", "proc", "dev"),
-    *("var/lib/slurm", "var/lib/mysql", "var/log/slurm", "mnt/efs"),
+    *("etc/slurm", "home", "mnt", "run", "tmp", "var/tmp", "proc", "dev"),
+    *("var/lib/slurm", "var/lib/mysql", "var/log/slurm"),
 )
 MOUNT_FILES = ("etc/hosts", "etc/passwd", "etc/group")
 

@@ -15,6 +15,7 @@ OVER_ROOTFS = (
     ("etc/hosts", "etc/hosts"),
     ("etc/slurm", "etc/slurm"),
     ("home", "home"),
+    ("mnt", "mnt"),
     ("run", "run"),
     ("tmp", "tmp"),
     ("tmp", "var/tmp"),

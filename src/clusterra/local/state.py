@@ -31,6 +31,9 @@ _DIRECTORIES: tuple[tuple[str, int, int], ...] = (
     ("etc", 0o755, OWN_UID),
     ("etc/slurm", 0o755, OWN_UID),
     ("home", 0o755, OWN_UID),
+    # People's files, as jobs see them: to be walked through, and not listed.
+    ("mnt", 0o755, OWN_UID),
+    ("mnt/efs", 0o711, OWN_UID),
     ("tmp", 0o1777, OWN_UID),
     ("run", 0o755, OWN_UID),
     # slurmd dies if this one belongs to anybody but SlurmdUser.

@@ -19,6 +19,7 @@ from clusterra.control.scale import Scaler
 from clusterra.control.seal import seal
 from clusterra.control.site import Site
 from clusterra.core.people.person import ledger_of
+from clusterra.loops.files import file_loops
 from clusterra.loops.loop import Alarm, Loop
 from clusterra.settings import SlurmSettings
 
@@ -83,6 +84,7 @@ def site_loops(plane: Plane, site: Site) -> list[Loop]:
             idle=AGENT_SECONDS,
         ),
         *fleet_loops(plane, site, observer.nodes),
+        *file_loops(plane, site),
     ]
 
 

@@ -11,6 +11,9 @@ class Login:
 
     name: str
     home: str
+    uid: int | None = None
+    """Its number there, where that is known."""
+
     variables: Mapping[str, str] = field(default_factory=dict)
     """What every job of theirs finds in its environment."""
 

@@ -45,6 +45,8 @@ class SubmitJob:
     requeue: bool | None = None
     exclusive: bool | None = None
     comment: str | None = None
+    script_name: str | None = None
+    """What it is called among one's files: kept as `scripts/<name>`, with earlier versions."""
     then: list[dict[str, Any]] | None = None
     """What is to follow it, as `[{"when": "failed", "do": {"retry": {}}}]`; `when` is `completed`,
     `failed`, `ended` or an event of jobs, `do` as of an automation."""

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
+from clusterra.adapters.aws.borrow import borrow
+from clusterra.adapters.aws.credentials import Credentials, credentials
+from clusterra.adapters.aws.line import Line, unreachable
+from clusterra.adapters.aws.signature import signed
 from clusterra.adapters.aws_prices import questions, replies
-from clusterra.adapters.aws_prices.borrow import borrow
-from clusterra.adapters.aws_prices.credentials import Credentials, credentials
-from clusterra.adapters.aws_prices.line import Line, unreachable
 from clusterra.adapters.aws_prices.questions import Question
 from clusterra.adapters.aws_prices.refusals import refusal
 from clusterra.adapters.aws_prices.replies import Offer, Page
-from clusterra.adapters.aws_prices.signature import signed
 from clusterra.core.errors import Refused
 from clusterra.core.quote import shown
 from clusterra.core.scaling.shapes import Price
@@ -122,7 +122,12 @@ class AwsPrices:
                 ' and ~/.aws/credentials; or set prices.source to "table".',
                 code="cloud-credentials",
             )
-        return await borrow(found, self._line)
+        return await borrow(
+            found,
+            self._line,
+            hint="Give it a role that is allowed pricing:GetProducts and"
+            ' ec2:DescribeSpotPriceHistory, or set prices.source to "table".',
+        )
 
 
 def dearest(offers: Iterable[Offer]) -> Mapping[str, int]:

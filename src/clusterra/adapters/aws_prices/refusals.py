@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from clusterra.adapters.aws_prices.credentials import Credentials
-from clusterra.adapters.aws_prices.replies import xml
+from clusterra.adapters.aws.credentials import Credentials
+from clusterra.adapters.aws.document import xml
 from clusterra.core.errors import ClusterraError, Refused, Unreachable
 
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})

@@ -7,10 +7,10 @@ counts. Amounts are text all the way, never floats.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from xml.etree import ElementTree as ET
 
 import msgspec
 
+from clusterra.adapters.aws.document import xml
 from clusterra.core.money import micros_of
 
 _MILLIONTH = Decimal("0.000001")
@@ -120,13 +120,3 @@ def _micros(text: str) -> int | None:
         return None
     micros = micros_of(str(amount))
     return micros if micros is not None and micros > 0 else None
-
-
-def xml(body: bytes) -> ET.Element | None:
-    """Read a document; None if it is not one."""
-    if b"<!DOCTYPE" in body:  # AWS sends none, and entities are how XML does harm
-        return None
-    try:
-        return ET.fromstring(body)  # noqa: S314 - no document type, no entities
-    except ET.ParseError:
-        return None

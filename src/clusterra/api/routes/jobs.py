@@ -95,6 +95,8 @@ async def submit(request: Request, cluster: str) -> Response:
     else:
         done = await submitter.submit(make, caller, body=raw, key=key)
     made = done.submission
+    if wish and not done.repeated:
+        plane.scripts.keep(submitter.site, caller, wish.script_name, wish.script)
     accepted = JobAccepted(
         job_id=made.job_id,
         run_id=made.run_id,

@@ -61,6 +61,8 @@ def submit(
     text = _read(script)
     if not asked["name"] and str(script) != "-" and not _NAMED.search(text):
         asked["name"] = script.stem
+    if str(script) != "-":
+        asked["script_name"] = script.name
     asked["then"] = following(session, retry=retry, scripts=scripts, notify=notify, read=_read)
     if dry_run:
         rehearse(session, submission(text, asked), as_json=as_json)

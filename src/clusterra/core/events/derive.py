@@ -99,10 +99,12 @@ def derive(
     now: datetime,
     by: Mapping[str, str] | None = None,
     why_cancelled: str = "",
+    artifacts: tuple[facts.ArtifactTold, ...] = (),
 ) -> list[Draft]:
     """Return what happened to a job since `old`, oldest first.
 
-    `by` names who did it, where a person did: `{"cancelled": "user:ana"}`.
+    `by` names who did it, where a person did: `{"cancelled": "user:ana"}`. `artifacts` are told
+    with its end.
     """
     if old is not None and is_behind(new, old):
         return []
@@ -120,7 +122,7 @@ def derive(
     run = old if old is not None and old.restarts == new.restarts else None
     _tell_of_waiting(tell, run, new, now)
     _tell_of_running(tell, run, new, now)
-    _tell_of_the_end(tell, run, new, now, why_cancelled)
+    _tell_of_the_end(tell, run, new, now, why_cancelled, artifacts)
     return sorted(tell.told, key=lambda draft: draft.at)
 
 
@@ -144,6 +146,15 @@ def ripens_at(job: Job) -> datetime | None:
     if job.state is JobState.RUNNING and job.started_at:
         return job.started_at + NOTABLE if CONFIGURING in job.flags else near_limit(job)
     return None
+
+
+def is_end(old: Job | None, new: Job) -> bool:
+    """Say whether a job has ended since `old`."""
+    if old is not None and old.restarts != new.restarts:
+        old = None
+    return new.state.ended and not (
+        old is not None and old.state.ended and old.state is not JobState.LOST
+    )
 
 
 def is_held(job: Job) -> bool:
@@ -245,11 +256,14 @@ def _tell_of_the_limit(
 
 
 def _tell_of_the_end(
-    tell: "_Teller", run: Job | None, new: Job, now: datetime, why_cancelled: str
+    tell: "_Teller",
+    run: Job | None,
+    new: Job,
+    now: datetime,
+    why_cancelled: str,
+    artifacts: tuple[facts.ArtifactTold, ...],
 ) -> None:
-    if not new.state.ended:
-        return
-    if run and run.state.ended and run.state is not JobState.LOST:
+    if not is_end(run, new):
         return
     at, ran = new.ended_at or now, None
     if has_run(new) and new.started_at is not None:
@@ -265,6 +279,7 @@ def _tell_of_the_end(
         signal=new.signal,
         started_at=new.started_at if ran is not None else None,
         ran_seconds=ran,
+        artifacts=artifacts,
         **more,
     )
 

@@ -13,6 +13,7 @@ from clusterra.core.errors import Invalid
 from clusterra.core.events.catalogue import CATALOGUE
 from clusterra.core.events.catalogue.costs import ChargeFact
 from clusterra.core.events.catalogue.fleet import WasteFact
+from clusterra.core.events.catalogue.jobs import ArtifactTold
 from clusterra.core.events.event import Draft
 from clusterra.core.events.fact import Fact
 from clusterra.core.events.interest import check_types
@@ -103,7 +104,8 @@ _STATES = {
 
 def _values(at: datetime, setting: Setting) -> dict[str, Any]:
     """Return what each field holds, by its name, where the kind of event makes no difference."""
-    return _job(at, setting) | _money(at) | _machines(at) | _people(at, setting)
+    known = _job(at, setting) | _money(at) | _machines(at) | _people(at, setting)
+    return known | _files(setting)
 
 
 def _job(at: datetime, setting: Setting) -> dict[str, Any]:
@@ -147,6 +149,17 @@ def _money(at: datetime) -> dict[str, Any]:
         "currency": "USD",
         "period": f"{at:%Y-%m}",
         "mode": "warn",
+    }
+
+
+def _files(setting: Setting) -> dict[str, Any]:
+    return {
+        "artifacts": (ArtifactTold(key="result", name="y.bin", size=1_048_576, role="result"),),
+        "owner": setting.email,
+        "location": "outputs",
+        "files": 3,
+        "bytes": 3_145_728,
+        "kept_days": 30,
     }
 
 
@@ -245,6 +258,7 @@ _DETAILS: Mapping[str, dict[str, Any]] = {
     "user.quota.exceeded": {"used": "50.30"},
     "admin.workspace.changed": {"before": "hidden", "after": "shown"},
     "admin.automation.changed": {"changed": ("state: on → off",)},
+    "admin.retention.changed": {"changed": ("outputs: 30 days",)},
     "admin.quota.changed": {"changed": ("month: $300.00 → $400.00",)},
     "admin.prices.changed": {"changed": ("CPU: $0.04 → $0.05",)},
     "automation.fired": {

@@ -379,6 +379,14 @@ _PLAIN: Mapping[str, Callable[[Data, str], str]] = {
     "admin.policy.changed": lambda data, by: _with(
         f"{by or 'the server'} changed the fleet's policy", ", ".join(data.get("changed") or ())
     ),
+    "admin.retention.changed": lambda data, by: _with(
+        f"{by or 'the server'} changed how long files stay", ", ".join(data.get("changed") or ())
+    ),
+    "files.expired": lambda data, _: (
+        f"{count(data.get('files') or 0, 'file')} in {data.get('location')} of"
+        f" {data.get('owner') or 'everybody'} went: kept for"
+        f" {count(data.get('kept_days') or 0, 'day')}"
+    ),
     "admin.webhook.created": _admin("webhook", "made"),
     "admin.webhook.changed": _admin("webhook", "changed"),
     "admin.webhook.deleted": _admin("webhook", "took away"),

@@ -48,6 +48,8 @@ class JobWish:
     requeue: bool | None = None
     exclusive: bool | None = None
     comment: str | None = None
+    script_name: str | None = None
+    """What it is called among one's files: kept as `scripts/<name>`, with earlier versions."""
     then: list[dict[str, Any]] | None = None
     """What is to follow it: read by `core/automation/then.py`."""
 

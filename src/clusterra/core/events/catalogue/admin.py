@@ -98,6 +98,15 @@ class AdminPolicyChanged(AdminFact):
     """Each as `name: before → after`."""
 
 
+@event("admin.retention.changed")
+class AdminRetentionChanged(AdminFact):
+    """How long files stay on a cluster was changed."""
+
+    cluster: str = ""
+    changed: tuple[str, ...] = ()
+    """Each as `outputs: 30 days`."""
+
+
 @event("admin.webhook.created")
 class AdminWebhookCreated(AdminFact):
     """A webhook was made."""

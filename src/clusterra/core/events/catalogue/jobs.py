@@ -74,6 +74,16 @@ class JobStarted(JobFact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactTold:
+    """A file that a job left behind."""
+
+    key: str
+    name: str
+    size: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded(JobFact):
     nodes: str = ""
     reason: str = ""
@@ -84,6 +94,9 @@ class JobEnded(JobFact):
     started_at: datetime | None = None
     ran_seconds: int | None = None
     """None if it never ran."""
+
+    artifacts: tuple[ArtifactTold, ...] = ()
+    """The files that it was to leave behind and did, each with `key`, `name`, `size` and `role`."""
 
 
 @event("job.completed")

@@ -13,8 +13,9 @@ _LONGEST = 16_777_216
 
 
 class Line:
-    def __init__(self, *, patience: float) -> None:
-        """`patience`: seconds for one answer, all of it."""
+    def __init__(self, *, patience: float, what: str = "prices") -> None:
+        """`patience`: seconds for one answer, all of it. `what` is asked for, in a sentence."""
+        self._what = what
         self._patience = aiohttp.ClientTimeout(total=patience)
         self._session: aiohttp.ClientSession | None = None
 
@@ -36,9 +37,9 @@ class Line:
             ) as reply:
                 return reply.status, await self._read(reply)
         except TimeoutError:
-            raise unreachable(url, "it does not answer in time") from None
+            raise unreachable(url, "it does not answer in time", self._what) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise unreachable(url, why(error)) from None
+            raise unreachable(url, why(error), self._what) from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -50,13 +51,15 @@ class Line:
         async for part in reply.content.iter_any():
             data += part
             if len(data) > _LONGEST:
-                raise unreachable(str(reply.url), f"it answers with more than {_LONGEST:,} bytes")
+                raise unreachable(
+                    str(reply.url), f"it answers with more than {_LONGEST:,} bytes", self._what
+                )
         return bytes(data)
 
 
-def unreachable(url: str, why: str) -> Unreachable:
+def unreachable(url: str, why: str, what: str = "prices") -> Unreachable:
     return Unreachable(
-        f"AWS cannot be asked for prices at {urlsplit(url).netloc}: {why}.",
+        f"AWS cannot be asked for {what} at {urlsplit(url).netloc}: {why}.",
         hint="Try again later. If it stays so, check that this server can reach that address, and"
         " that the region in the settings is spelled right.",
         code="cloud-unreachable",

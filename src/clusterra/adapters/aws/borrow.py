@@ -2,8 +2,8 @@
 
 import msgspec
 
-from clusterra.adapters.aws_prices.credentials import Credentials, Instance, Lender
-from clusterra.adapters.aws_prices.line import Line, unreachable
+from clusterra.adapters.aws.credentials import Credentials, Instance, Lender
+from clusterra.adapters.aws.line import Line, unreachable
 from clusterra.core.errors import Refused
 
 _ROLES = "/latest/meta-data/iam/security-credentials/"
@@ -15,14 +15,15 @@ class _Loan(msgspec.Struct, rename="pascal"):
     token: str = ""
 
 
-async def borrow(of: Lender | Instance, line: Line) -> Credentials:
+async def borrow(of: Lender | Instance, line: Line, *, hint: str) -> Credentials:
+    """`hint` says what to do where there is nothing to lend."""
     if isinstance(of, Instance):
-        return await _of_instance(of.url, line)
+        return await _of_instance(of.url, line, hint)
     headers = {"Authorization": of.authorization} if of.authorization else {}
     return await _lent(line, of.url, headers)
 
 
-async def _of_instance(url: str, line: Line) -> Credentials:
+async def _of_instance(url: str, line: Line, hint: str) -> Credentials:
     """Ask as the second version of the metadata service wants it, which every machine has."""
     lasts = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     status, ticket = await line.ask("PUT", f"{url}/latest/api/token", lasts)
@@ -34,8 +35,7 @@ async def _of_instance(url: str, line: Line) -> Credentials:
     if status == 404 or (status == 200 and not role):
         raise Refused(
             "There are no AWS credentials here, and this machine of EC2 has no role to lend some.",
-            hint="Give it a role that is allowed pricing:GetProducts and"
-            ' ec2:DescribeSpotPriceHistory, or set prices.source to "table".',
+            hint=hint,
             code="cloud-credentials",
         )
     return await _lent(line, url + _ROLES + role, headers)

@@ -1,0 +1,166 @@
+"""Files over links that this server has signed: straight from and to the disk.
+
+Plain ASGI, in front of the door: the link is all that lets in, and a file of gigabytes is not to
+pass through anything that looks at it. What is handed out is never shown by a browser as a page of
+ours, whatever somebody has put into it.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+
+import structlog
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clusterra.api import problems
+from clusterra.control.plane import Plane
+from clusterra.core.errors import ClusterraError, Malformed, NotFound
+from clusterra.ports import Desk, Handout, Intake
+
+log = structlog.get_logger()
+
+PATH = "/v1/objects"
+_LINK = re.compile(rf"{PATH}/([a-z0-9]{{1,64}})/([A-Za-z0-9_-]{{1,8192}})")
+_RANGE = re.compile(r"bytes=(\d{1,18})?-(\d{1,18})?")
+
+_NO_PAGE = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cache-control": "private, no-store",
+    "cross-origin-resource-policy": "same-origin",
+    "accept-ranges": "bytes",
+}
+
+
+class Objects:
+    def __init__(self, app: ASGIApp, plane: Plane) -> None:
+        self._app = app
+        self._plane = plane
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(f"{PATH}/"):
+            return await self._app(scope, receive, send)
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            return await self._answer(scope, receive, sending)
+        except ClusterraError as error:
+            if begun:
+                raise  # too late for another answer: the server closes the connection
+            response = problems.respond(error)
+        except Exception as error:
+            if begun:
+                raise
+            response = await problems.unexpected(Request(scope), error)
+        # What is still being sent is not read, so nothing more can come over this connection.
+        response.headers["connection"] = "close"
+        return await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        desk, ticket = self._found(scope["path"])
+        headers = {
+            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
+        }
+        match method := scope["method"]:
+            case "PUT":
+                await _take(await desk.receive(ticket, method, headers), receive)
+                await _reply(send, 200, {})
+            case "GET" | "HEAD":
+                handout = await desk.hand_out(ticket, method)
+                try:
+                    await _give(handout, headers, receive, send, body=method == "GET")
+                finally:
+                    handout.close()
+            case _:
+                raise Malformed(f"A link is not for {method}.", hint="Use the method it came with.")
+
+    def _found(self, path: str) -> tuple[Desk, str]:
+        link = _LINK.fullmatch(path)
+        site = self._plane.sites.get(link[1]) if link else None
+        desk = site.files.desk if site and site.files else None
+        if link is None or desk is None:
+            raise NotFound(
+                "There is nothing behind this link.",
+                hint="Ask for a new one: POST …/storage/presigned-url",
+                code="link-not-found",
+            )
+        return desk, link[2]
+
+
+async def _take(intake: Intake, receive: Receive) -> None:
+    try:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Malformed("It was cut off.", hint="Send it again.", code="cut-off")
+            if data := message.get("body"):
+                await intake.write(data)
+            if not message.get("more_body"):
+                break
+        await intake.finish()
+    finally:
+        await intake.drop()
+
+
+async def _give(
+    handout: Handout, headers: Mapping[str, str], receive: Receive, send: Send, *, body: bool
+) -> None:
+    told = {**handout.headers, **_NO_PAGE}
+    asked = headers.get("range", "")
+    if headers.get("if-range", told.get("etag")) != told.get("etag"):
+        asked = ""
+    span = _span(asked, handout.size) if asked else None
+    if span is not None and span[0] >= span[1]:
+        return await _reply(send, 416, {**told, "content-range": f"bytes */{handout.size}"})
+    start, stop = span or (0, handout.size)
+    told["content-length"] = str(stop - start)
+    if span:
+        told["content-range"] = f"bytes {start}-{stop - 1}/{handout.size}"
+    await _begin(send, 206 if span else 200, told)
+    if body:
+        await _pour(handout.pieces(start, stop), receive, send)
+    return await send({"type": "http.response.body", "body": b""})
+
+
+async def _pour(pieces: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
+    """Send all of it, as long as somebody is there to take it."""
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        async for piece in pieces:
+            if leaving.done():
+                break
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    finally:
+        leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _span(text: str, size: int) -> tuple[int, int] | None:
+    """Return from where to where a range reaches; None for one we do not know, which means all."""
+    found = _RANGE.fullmatch(text.strip())
+    if found is None or found[1] is found[2] is None:
+        return None
+    if found[1] is None:
+        return max(size - int(found[2]), 0), size
+    stop = min(int(found[2]) + 1, size) if found[2] is not None else size
+    return int(found[1]), stop
+
+
+async def _reply(send: Send, status: int, headers: Mapping[str, str]) -> None:
+    await _begin(send, status, {**headers, "content-length": "0"})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _begin(send: Send, status: int, headers: Mapping[str, str]) -> None:
+    spelled = [(name.encode(), text.encode("latin-1")) for name, text in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": spelled})

@@ -1,0 +1,1 @@
+"""`clusterra files`, a file for each thing one does."""

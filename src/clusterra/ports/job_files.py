@@ -1,0 +1,28 @@
+"""What jobs leave on the file system that they run on."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    path: str
+    """From the root of the cluster's file system."""
+
+    size: int
+
+
+class JobFiles(Protocol):
+    """Files of the people whose jobs run on a cluster, as those jobs see them."""
+
+    async def find(self, user: str, pattern: str) -> Sequence[Found]:
+        """Return the plain files of a Linux user at this path, whose last part may hold `*` and `?`.
+
+        No link is followed, and what belongs to somebody else is not there.
+        """
+        ...
+
+    def read(self, user: str, path: str) -> AsyncIterator[bytes]:
+        """Yield what is in such a file. Raises NotFound."""
+        ...
