@@ -8,6 +8,7 @@ ours, whatever somebody has put into it.
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 
 import structlog
 from starlette.requests import Request
@@ -23,6 +24,9 @@ log = structlog.get_logger()
 PATH = "/v1/objects"
 _LINK = re.compile(rf"{PATH}/([a-z0-9]{{1,64}})/([A-Za-z0-9_-]{{1,8192}})")
 _RANGE = re.compile(r"bytes=(\d{1,18})?-(\d{1,18})?")
+
+PASSED_OVER, PASSED_OVER_SECONDS = 16 << 20, 5.0
+"""How much of what is refused is read and thrown away, and for how long."""
 
 _NO_PAGE = {
     "x-content-type-options": "nosniff",
@@ -41,7 +45,13 @@ class Objects:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{PATH}/"):
             return await self._app(scope, receive, send)
-        begun = False
+        begun = heard_all = False
+
+        async def receiving() -> Message:
+            nonlocal heard_all
+            message = await receive()
+            heard_all = heard_all or not message.get("more_body")
+            return message
 
         async def sending(message: Message) -> None:
             nonlocal begun
@@ -49,7 +59,7 @@ class Objects:
             await send(message)
 
         try:
-            return await self._answer(scope, receive, sending)
+            return await self._answer(scope, receiving, sending)
         except ClusterraError as error:
             if begun:
                 raise  # too late for another answer: the server closes the connection
@@ -58,6 +68,8 @@ class Objects:
             if begun:
                 raise
             response = await problems.unexpected(Request(scope), error)
+        if not heard_all:
+            await _passed_over(receive)
         # What is still being sent is not read, so nothing more can come over this connection.
         response.headers["connection"] = "close"
         return await response(scope, receive, send)
@@ -106,6 +118,22 @@ async def _take(intake: Intake, receive: Receive) -> None:
         await intake.finish()
     finally:
         await intake.drop()
+
+
+async def _passed_over(receive: Receive) -> None:
+    """Let who sends something that is refused finish, within reason.
+
+    A connection that is closed while something still comes is reset, and then its other end never
+    reads why.
+    """
+    left = PASSED_OVER
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PASSED_OVER_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    return
 
 
 async def _give(
