@@ -268,3 +268,12 @@ def test_json_is_what_the_api_answers(desk: Desk) -> None:
     assert json.loads(desk.told("usage", "--json"))["bytes"] == 5
     whole = json.loads(desk.told("get", "data/x", "y", "--json"))
     assert whole["sha256"] == hashlib.sha256(b"hello").hexdigest()
+
+
+def test_how_long_files_stay_is_shown_and_set(desk: Desk) -> None:
+    assert "outputs  until deleted" in desk.told("retention")
+
+    assert "outputs  90 days after they were last written" in desk.told(
+        "retention", "--set", "outputs=90"
+    )
+    assert "outputs  until deleted" in desk.told("retention", "--set", "outputs=0")

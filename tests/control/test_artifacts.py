@@ -1,6 +1,7 @@
 """What a job declared and left behind: told with its end, and kept among its owner's files."""
 
 import asyncio
+import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -136,12 +137,32 @@ def test_what_lies_among_the_outputs_already_is_not_copied(tmp_path: Path) -> No
         bench.files._root = bench.root / "mnt/efs"
         path = f"/mnt/efs/{OWNER}/outputs/run7/y.bin"
         id = await bench.ended(Artifact(key="y", path=path), write={path: b"12345"})
-        listed = await bench.listed(id)
         await bench.artifacts.keep()
+        listed = await bench.listed(id)
 
         assert listed["complete"] is True
         assert listed["artifacts"][0]["path"] == "run7/y.bin"
+        assert listed["artifacts"][0]["sha256"] == hashlib.sha256(b"12345").hexdigest()
         assert (await bench.files.used(f"{OWNER}/")).files == 1
+
+    run(tmp_path, story)
+
+
+def test_of_a_folder_all_that_is_in_it_is_left_behind(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        folder = "/home/ana/run/predictions"
+        id = await bench.ended(
+            Artifact(key="all", path=folder),
+            write={f"{folder}/a/one.cif": b"1", f"{folder}/b/one.cif": b"22", f"{folder}/z": b""},
+        )
+        (bench.root / "home/ana/run/predictions/link").symlink_to("/etc/passwd")
+        await bench.artifacts.keep()
+
+        names = ["predictions/a/one.cif", "predictions/b/one.cif", "predictions/z"]
+        assert [each["name"] for each in await bench.told()] == names
+        listed = await bench.listed(id)
+        assert [each["path"] for each in listed["artifacts"]] == [f"{RUN}/{n}" for n in names]
+        assert all(each["kept"] for each in listed["artifacts"])
 
     run(tmp_path, story)
 
@@ -247,7 +268,7 @@ class Vanishing(LocalJobFiles):
     """Finds what is gone when it is read."""
 
     async def find(self, user: str, pattern: str) -> Sequence[Found]:  # type: ignore[override]
-        return [Found(path=pattern, size=3)]
+        return [Found(path=pattern, size=3, name="align.log")]
 
     async def read(self, user: str, path: str) -> AsyncIterator[bytes]:
         async for piece in super().read(user, path):

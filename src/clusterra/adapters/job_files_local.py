@@ -10,6 +10,7 @@ import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from clusterra.core.errors import NotFound
@@ -18,6 +19,9 @@ from clusterra.ports import Found
 PLACES = frozenset({"home", "mnt", "tmp"})
 MOST = 1_000
 """Files that one pattern finds."""
+
+DEEPEST = 8
+"""How far down the folders of a declared folder are looked into."""
 
 _PIECE = 1 << 20
 _STEP = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,14 +47,36 @@ class LocalJobFiles:
         uid = self._uid_of(user)
         try:
             with self._folder(folder) as at:
-                names = sorted(self._names(at, last))
-                return [
-                    Found(path=f"{folder}/{name}", size=found.st_size)
-                    for name in names
-                    if (found := _looked_at(at, name)) and self._is_theirs(found, uid)
-                ][:MOST]
+                found = (
+                    Found(path=f"{folder}/{inner}", size=size, name=inner)
+                    for name in sorted(self._names(at, last))
+                    for inner, size in self._below(at, name, uid, DEEPEST)
+                )
+                return list(islice(found, MOST))
         except OSError:
             return []
+
+    def _below(self, at: int, name: str, uid: int | None, depth: int) -> Iterator[tuple[str, int]]:
+        """Yield the plain files that a name leads to, each with its size; no link is followed."""
+        found = _looked_at(at, name)
+        if found is None:
+            return
+        if self._is_theirs(found, uid):
+            yield name, found.st_size
+        if not stat.S_ISDIR(found.st_mode) or not depth:
+            return
+        try:
+            inside = os.open(name, _STEP | os.O_DIRECTORY, dir_fd=at)
+        except OSError:
+            return
+        try:
+            with os.scandir(inside) as entries:
+                names = sorted(each.name for each in entries if each.name.isprintable())
+            for each in names[:MOST]:
+                for inner, size in self._below(inside, each, uid, depth - 1):
+                    yield f"{name}/{inner}", size
+        finally:
+            os.close(inside)
 
     def _names(self, at: int, last: str) -> Iterator[str]:
         if "*" not in last and "?" not in last:

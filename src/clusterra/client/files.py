@@ -4,14 +4,16 @@ It is reached as `client.files` and asks through that client, which keeps the an
 themselves do not go this way: `transfer.py` uses the links that come from here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode
 
 from clusterra.client.people import Ask
 from clusterra.wire.files import (
+    ArtifactPage,
     AskForLink,
     AskForParts,
     CopyFile,
+    EditRetention,
     FileChanged,
     FilePage,
     FilePlace,
@@ -20,6 +22,7 @@ from clusterra.wire.files import (
     LinkView,
     PartLinks,
     PartWanted,
+    RetentionView,
     UploadPage,
     UploadView,
     VersionPage,
@@ -69,8 +72,21 @@ class Files:
         asked = urlencode({"location": place.location, "path": place.path})
         return self._ask(VersionPage, "GET", f"{_at(cluster, 'versions')}?{asked}")
 
+    def artifacts(self, cluster: str, job: str) -> ArtifactPage:
+        """Return what a job declared and left behind."""
+        path = f"/v1/clusters/{quote(cluster, safe='')}/jobs/{quote(job, safe='')}/artifacts"
+        return self._ask(ArtifactPage, "GET", path)
+
     def usage(self, cluster: str) -> FileUsage:
         return self._ask(FileUsage, "GET", _at(cluster, "usage"))
+
+    def retention(self, cluster: str) -> RetentionView:
+        return self._ask(RetentionView, "GET", _at(cluster, "retention"))
+
+    def keep(self, cluster: str, days: Mapping[str, int]) -> RetentionView:
+        """Set how many days files stay, by location; 0 is for ever."""
+        wanted = EditRetention(days=dict(days))
+        return self._ask(RetentionView, "PATCH", _at(cluster, "retention"), wanted)
 
     def uploads(self, cluster: str) -> UploadPage:
         return self._ask(UploadPage, "GET", _at(cluster, "uploads"))

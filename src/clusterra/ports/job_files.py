@@ -11,6 +11,8 @@ class Found:
     """From the root of the cluster's file system."""
 
     size: int
+    name: str
+    """What it is called below what was asked for: of a file in a folder, with the folder."""
 
 
 class JobFiles(Protocol):
@@ -19,7 +21,7 @@ class JobFiles(Protocol):
     async def find(self, user: str, pattern: str) -> Sequence[Found]:
         """Return the plain files of a Linux user at this path, whose last part may hold `*` and `?`.
 
-        No link is followed, and what belongs to somebody else is not there.
+        Of a folder, those in it and below it; not more than can be listed. No link is followed, and what belongs to somebody else is not there.
         """
         ...
 

@@ -14,6 +14,7 @@ COMMANDS: dict[str, Lazy] = {
     "mv": Lazy("clusterra.cli.files.change:move_file", "Move a file there."),
     "versions": Lazy("clusterra.cli.files.versions:list_versions", "Earlier versions of a script."),
     "usage": Lazy("clusterra.cli.files.usage:show_usage", "How much there is."),
+    "retention": Lazy("clusterra.cli.files.retention:retention", "How long files stay."),
 }
 
 

@@ -5,7 +5,8 @@ goes on. A server that is away for a moment (restarted, say) is waited for; the
 job does not depend on it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from clusterra.cli.live import TICK, LiveLine
 from clusterra.cli.screen import say, tame
 from clusterra.cli.session import Session
 from clusterra.cli.words import StateWords, state_words
-from clusterra.core.errors import NotFound, Unreachable
+from clusterra.core.errors import ClusterraError, NotFound, Unreachable
 from clusterra.core.words import count
 from clusterra.wire.jobs import JobPage, JobView
 
@@ -156,8 +157,20 @@ class Follower:
         screen = self._line.screen
         head = screen.paint(f"{words.mark} {ending(job)}", words.colour)
         say(f"{head}{_cost(job)}{_output_words(job, size)}", error=self._line.aside)
+        for each in self._left_behind(job):
+            say(each, error=self._line.aside)
         if own_code(job):
             say(f"What happened:  clusterra jobs show {handle(job)}", error=self._line.aside)
+
+    def _left_behind(self, job: JobView) -> Iterator[str]:
+        """Say what a job from a recipe has left, if that is to be had from here."""
+        if not job.template:
+            return
+        # Only recipes declare what they leave; other jobs should not wait for this.
+        from clusterra.cli.jobs.artifacts import told  # noqa: PLC0415
+
+        with suppress(ClusterraError):
+            yield from told(self._session, self._cluster, handle(job))
 
     def _look(self, job: str) -> JobView:
         return self._ask(lambda: self._session.client.job(self._cluster, job))

@@ -15,6 +15,7 @@ COMMANDS: dict[str, Lazy] = {
     "cost": Lazy("clusterra.cli.jobs.cost:cost", "What a job costs, run by run."),
     "watch": Lazy("clusterra.cli.jobs.watch:watch", "Follow a job to its end, or the whole list."),
     "logs": Lazy("clusterra.cli.jobs.logs:logs", "What a job has written."),
+    "artifacts": Lazy("clusterra.cli.jobs.artifacts:artifacts", "What a job left behind."),
     "timeline": Lazy("clusterra.cli.jobs.timeline:timeline", "What happened to one job, by step."),
     "cancel": Lazy("clusterra.cli.jobs.cancel:cancel", "Cancel jobs, by id or by query."),
     "hold": Lazy("clusterra.cli.jobs.acts:hold", "Keep waiting jobs from starting."),

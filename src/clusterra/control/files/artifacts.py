@@ -107,8 +107,9 @@ class Artifacts:
         try:
             # Read twice: a store takes nothing whose checksum it was not told before.
             sha256, size = await _summed(files, kept.user, file.source)
-            cargo = Cargo(size=size, sha256=sha256)
-            await objects.put(place.key, files.read(kept.user, file.source), cargo)
+            if not file.in_place:
+                cargo = Cargo(size=size, sha256=sha256)
+                await objects.put(place.key, files.read(kept.user, file.source), cargo)
         except Unreachable:
             raise
         except NotFound:
@@ -137,6 +138,7 @@ class Artifacts:
                     key=artifact.key,
                     role=artifact.role,
                     source=each.path,
+                    name=each.name,
                     size=each.size,
                     lies_in=key.removeprefix(outputs) if key.startswith(outputs) else None,
                 )

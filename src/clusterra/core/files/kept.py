@@ -26,6 +26,9 @@ class KeptFile:
     path: str
     """Where it is below `outputs`."""
 
+    in_place: bool = False
+    """The job wrote it where it is kept."""
+
     kept: bool = False
     sha256: str = ""
     why_not: str = ""
@@ -65,6 +68,7 @@ class Sighted:
     key: str
     role: str
     source: str
+    name: str
     size: int
     lies_in: str | None
     """Where below `outputs` it lies already; None if elsewhere."""
@@ -77,7 +81,7 @@ def placed(sighted: Sequence[Sighted], *, run_id: str, task: int | None) -> tupl
     found: list[KeptFile] = []
     taken: set[str] = set()
     for each in sighted[:MOST]:
-        name = each.source.rpartition("/")[2]
+        name = each.name
         path = each.lies_in or f"{folder}/{name}"
         if each.lies_in is None and path in taken:
             path = f"{folder}/{each.key}/{name}"
@@ -89,7 +93,7 @@ def placed(sighted: Sequence[Sighted], *, run_id: str, task: int | None) -> tupl
             source=each.source,
             size=each.size,
             path=path,
-            kept=each.lies_in is not None,
+            in_place=each.lies_in is not None,
         )
         found.append(_checked(made))
     return tuple(found)
