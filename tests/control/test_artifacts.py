@@ -16,6 +16,7 @@ from clusterra.api.app import make_app
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import Unreachable
 from clusterra.core.events.event import EventQuery
+from clusterra.core.files.kept import TO_KEEP
 from clusterra.core.jobs.artifacts import DECLARED, Artifact, Declared
 from clusterra.core.jobs.comment import Mark, stamp
 from clusterra.core.jobs.job import JobState
@@ -283,5 +284,27 @@ def test_what_is_gone_before_it_is_kept_is_said_to_be(tmp_path: Path) -> None:
 
         [one] = (await bench.listed(id))["artifacts"]
         assert (one["kept"], one["why_not"]) == (False, "It is not there any more.")
+
+    run(tmp_path, story)
+
+
+def test_keeping_is_woken_when_what_is_to_be_kept_is_written_down(tmp_path: Path) -> None:
+    async def story(bench: Bench) -> None:
+        to_keep: list[int] = []
+
+        def woken() -> None:
+            # At once: a loop that is woken earlier finds nothing, and rests for minutes.
+            waiting = bench.world.store.list(TO_KEEP)
+            tasks.append(asyncio.ensure_future(waiting))
+
+        tasks: list[asyncio.Future[Sequence[Record[int]]]] = []
+        bench.world.site.recorder.has_left = woken
+        id = await bench.ended(LOG, write={"/home/ana/run/align.log": b"ok"})
+        [found] = await asyncio.gather(*tasks)
+        to_keep += [each.value for each in found]
+        await bench.artifacts.keep()
+
+        assert to_keep == [id]
+        assert await bench.world.store.list(TO_KEEP) == []
 
     run(tmp_path, story)

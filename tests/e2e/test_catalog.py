@@ -5,6 +5,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ def told(running: Running, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Run all of them as a person does, several at a time."""
     place = tmp_path_factory.mktemp("values")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(SMOKE, pool.map(lambda id: _run(running, id, place), SMOKE), strict=True))
+        return dict(zip(SMOKE, pool.map(partial(_run, running, place), SMOKE), strict=True))
 
 
-def _run(running: Running, id: str, place: Path) -> Told:
+def _run(running: Running, place: Path, id: str) -> Told:
     values = place / f"{id}.json"
     values.write_text(
         json.dumps({"params": dict(SMOKE[id].params), "inputs": dict(SMOKE[id].inputs)})

@@ -26,12 +26,12 @@ from clusterra.core.events.event import Draft
 from clusterra.core.jobs.job import HALF_READ, Job, JobState, continues
 from clusterra.ports import Clock, Logs, Store
 
-LeftBehind = Callable[[Job], Awaitable[tuple[tuple[ArtifactTold, ...], Record[Any] | None]]]
+LeftBehind = Callable[[Job], Awaitable[tuple[tuple[ArtifactTold, ...], tuple[Record[Any], ...]]]]
 """Given a job that has ended: what it left behind, to be told, and what is written down with it."""
 
 
-async def _nothing_left(_: Job) -> tuple[tuple[ArtifactTold, ...], Record[Any] | None]:
-    return (), None
+async def _nothing_left(_: Job) -> tuple[tuple[ArtifactTold, ...], tuple[Record[Any], ...]]:
+    return (), ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +61,9 @@ class Recorder:
     """Every job that runs or is suspended, as last observed."""
 
     left_behind: LeftBehind = _nothing_left
+    has_left: Callable[[], None] = lambda: None
+    """Called when what jobs left behind has been written down."""
+
     moved: Callable[[], None] = lambda: None
     """Called when a job is in another state than before, or waits for another reason."""
 
@@ -112,6 +115,8 @@ class Recorder:
         acts = await self.acts.told(told)
         await self.tell(told, jobs=kept, puts=left, drops=[*settled, *acts])
         await self.acts.forget(acts)
+        if left:
+            self.has_left()
         self.stamps.note(told, kept)
         for run in over:
             self.wasting.ended(run)
@@ -157,9 +162,8 @@ class Recorder:
         by = {"submitted": self.actor_of(job.user)} if job.user else {}
         by |= await self.acts.on(job.id)
         why = await self.acts.why(job.id, "cancelled") if "cancelled" in by else ""
-        artifacts, record = await self.left_behind(job) if is_end(old, job) else ((), None)
-        if record is not None:
-            left.append(record)
+        artifacts, records = await self.left_behind(job) if is_end(old, job) else ((), ())
+        left += records
         return derive(
             old,
             job,

@@ -21,7 +21,7 @@ def file_loops(plane: Plane, site: Site) -> list[Loop]:
 
     artifacts = plane.artifacts[cluster]
     keep = Loop(name=f"artifacts {cluster}", round=artifacts.keep, every=5, idle=KEEP_SECONDS)
-    artifacts.wake = keep.wake
+    site.recorder.has_left = keep.wake
     return [
         Loop(name=f"files {cluster}", round=tidy, every=TIDY_SECONDS, idle=TIDY_SECONDS),
         keep,

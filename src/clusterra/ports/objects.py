@@ -128,6 +128,10 @@ class Objects(Protocol):
         """
         ...
 
+    def room(self, name: str) -> str:
+        """Return the directory that jobs find that place in, made or not; empty where they do not."""
+        ...
+
     def key_at(self, path: str) -> str | None:
         """Return the key of what jobs see at this path; None of what is not in here."""
         ...

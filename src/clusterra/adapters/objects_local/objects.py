@@ -64,6 +64,9 @@ class LocalObjects:
             raise tree.no_room(name) from None
         except OSError as error:
             raise unwritable(error) from None
+        return self.room(name)
+
+    def room(self, name: str) -> str:
         return f"{self._seen_at}/{name}" if self._seen_at else ""
 
     def key_at(self, path: str) -> str | None:

@@ -39,6 +39,9 @@ class S3Objects:
         self._lasts, self._seen_at = lasts, seen_at
 
     async def make_room(self, name: str, uid: int | None) -> str:  # noqa: ARG002
+        return self.room(name)
+
+    def room(self, name: str) -> str:
         return f"{self._seen_at}/{name}" if self._seen_at else ""
 
     def key_at(self, path: str) -> str | None:

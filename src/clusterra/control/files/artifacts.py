@@ -7,8 +7,9 @@ comes up after a crash goes on with it.
 
 import asyncio
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 
 import structlog
 
@@ -16,7 +17,7 @@ from clusterra.control.site import Site
 from clusterra.core.change import Change, Record
 from clusterra.core.errors import ClusterraError, NotFound, Unreachable
 from clusterra.core.events.catalogue.jobs import ArtifactTold
-from clusterra.core.files.kept import KEPT, Kept, KeptFile, Sighted, placed
+from clusterra.core.files.kept import KEPT, TO_KEEP, Kept, KeptFile, Sighted, placed
 from clusterra.core.files.place import Location, Place
 from clusterra.core.jobs.artifacts import DECLARED, Artifact, Declared
 from clusterra.core.jobs.job import Job
@@ -36,16 +37,14 @@ class Artifacts:
     site: Site
     store: Store
     clock: Clock
-    wake: Callable[[], None] = lambda: None
-    """Have what was found kept now."""
 
-    async def ended(self, job: Job) -> tuple[tuple[ArtifactTold, ...], Record[Kept] | None]:
+    async def ended(self, job: Job) -> tuple[tuple[ArtifactTold, ...], tuple[Record[Any], ...]]:
         """Return what to tell of a job that has ended, and what to write down with it."""
         if not job.run_id or self.site.files is None or self.site.job_files is None:
-            return (), None
+            return (), ()
         declared = await self.store.get(DECLARED, job.run_id, default=_NOTHING)
         if not declared.version or not declared.value.artifacts:
-            return (), None
+            return (), ()
         kept = Kept(
             job_id=job.id,
             run_id=job.run_id,
@@ -58,14 +57,14 @@ class Artifacts:
         )
         record = await self.store.get(KEPT, self._id(job), default=kept)
         if record.version and record.value.restarts == job.restarts:
-            return _told(record.value), None
+            return _told(record.value), ()
         try:
             async with asyncio.timeout(PATIENCE):
                 kept = await self._looked(kept, declared.value)
         except (TimeoutError, ClusterraError) as error:
             log.warning("artifacts.not_found_yet", job=job.id, why=str(error))
-        self.wake()
-        return _told(kept), replace(record, value=kept)
+        to_do = await self.store.get(TO_KEEP, record.id, default=job.id)
+        return _told(kept), (replace(record, value=kept), replace(to_do, value=job.id))
 
     async def left_by(self, job: Job) -> Kept | None:
         """Return what a job left behind; None of one that declared nothing, or has not ended."""
@@ -75,16 +74,16 @@ class Artifacts:
     async def keep(self) -> bool:
         """Keep what has been found and is not kept yet."""
         waiting = False
-        for record in await self.store.list(KEPT, prefix=f"{self.site.cluster.id}/"):
-            if not record.value.is_over:
-                waiting |= not await self._keep(record)
+        for to_do in await self.store.list(TO_KEEP, prefix=f"{self.site.cluster.id}/"):
+            waiting |= not await self._keep(to_do)
         return waiting
 
-    async def _keep(self, record: Record[Kept]) -> bool:
+    async def _keep(self, to_do: Record[int]) -> bool:
         """Keep one job's files; False if that has to be tried again."""
         files, objects = self.site.job_files, self.site.files
         if files is None or objects is None:
             return True
+        record = await self.store.get(KEPT, to_do.id, default=_NONE_KEPT)
         kept = record.value
         try:
             if not kept.looked:
@@ -95,7 +94,8 @@ class Artifacts:
             log.warning("artifacts.not_kept_yet", job=kept.job_id, why=error.detail)
             return False
         kept = replace(kept, files=tuple(done))
-        await self.store.commit(self.site.cluster.id, Change(puts=[replace(record, value=kept)]))
+        change = Change(puts=[replace(record, value=kept)], drops=[to_do])
+        await self.store.commit(self.site.cluster.id, change)
         return True
 
     async def _kept(
@@ -164,4 +164,14 @@ def _told(kept: Kept) -> tuple[ArtifactTold, ...]:
     )
 
 
+_NONE_KEPT = Kept(
+    job_id=0,
+    run_id="",
+    task=None,
+    restarts=0,
+    user="",
+    email="",
+    at=datetime(1970, 1, 1, tzinfo=UTC),
+    looked=True,
+)
 _NOTHING = Declared(user="", email="", artifacts=())

@@ -40,12 +40,18 @@ class Rooms:
         return self._told(login)
 
     async def rehearse(self, name: str) -> Login:
-        return self._told(await self.logins.rehearse(name))
+        login = await self.logins.rehearse(name)
+        email = self.email_of(name)
+        if name in self._seen or not email:
+            return self._told(login)
+        return _with(login, self.files.room(room_of(email)))
 
     async def directory_missing(self, path: str) -> bool:
         return await self.logins.directory_missing(path)
 
     def _told(self, login: Login) -> Login:
-        if not (seen := self._seen.get(login.name)):
-            return login
-        return replace(login, variables={**login.variables, VARIABLE: seen})
+        return _with(login, self._seen.get(login.name, ""))
+
+
+def _with(login: Login, seen: str) -> Login:
+    return replace(login, variables={**login.variables, VARIABLE: seen}) if seen else login

@@ -59,6 +59,10 @@ class Kept:
 
 
 KEPT: Kind[Kept] = Kind("kept", Kept)
+"""By cluster, run id and job."""
+
+TO_KEEP: Kind[int] = Kind("to-keep", int)
+"""The same ids, of those that are not all kept yet; so that nobody goes through the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
