@@ -148,6 +148,18 @@ class Running:
     def cli(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.land.run(*arguments, "--state", self.state, **more)
 
+    def terminal(
+        self, *words: str, person: str = "", check: bool = True, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `clusterra` as somebody does who has a token, and nothing else of the server."""
+        environ = {
+            "CLUSTERRA_URL": self.url,
+            "CLUSTERRA_TOKEN": self.token_of(person),
+            "CLUSTERRA_CLUSTER": self.cluster,
+        }
+        here = Land(home=self.land.home, options=[], environ=environ)
+        return here.run(*words, check=check, timeout=timeout)
+
     def slurm_says(self, *command: str, check: bool = True) -> str:
         """Run one of Slurm's own commands beside its controller."""
         controller = self.daemon("slurmctld").pid

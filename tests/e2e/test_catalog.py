@@ -41,7 +41,7 @@ def _run(running: Running, place: Path, id: str) -> Told:
     values.write_text(
         json.dumps({"params": dict(SMOKE[id].params), "inputs": dict(SMOKE[id].inputs)})
     )
-    done = running.cli(
+    done = running.terminal(
         *("templates", "submit", id, "--values", str(values), "--wait"), check=False, timeout=180
     )
     jobs = re.findall(r"^Job (\d+) submitted|^  \S+ +job (\d+)  ", done.stdout, re.MULTILINE)
@@ -98,7 +98,7 @@ def _compare(running: Running, job_id: int, into: Path) -> None:
         return client.files.artifacts(running.cluster, str(job_id)).complete
 
     eventually(f"what job {job_id} left is kept", is_kept)
-    running.cli("jobs", "artifacts", str(job_id), "--get", str(into))
+    running.terminal("jobs", "artifacts", str(job_id), "--get", str(into))
     for each in client.files.artifacts(running.cluster, str(job_id)).artifacts:
         came = hashlib.sha256((into / each.name).read_bytes()).hexdigest()
         [there] = running.path.glob(f"mnt/efs/*/{each.location}/{each.path}")

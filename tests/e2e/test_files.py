@@ -11,7 +11,7 @@ from clusterra.client.client import Client
 from clusterra.client.transfer import Arriving, Courier, Link
 from clusterra.core.errors import Forbidden, Invalid, NotFound
 from clusterra.wire.files import AskForLink, FilePlace
-from tests.cluster import CLUSTERRA, VARIANT, Running, eventually
+from tests.cluster import VARIANT, Running, eventually
 
 MIB = 1 << 20
 
@@ -20,23 +20,7 @@ def files(
     running: Running, *words: str, person: str = "", check: bool = True
 ) -> "subprocess.CompletedProcess[str]":
     """Run `clusterra files` as somebody does who has a token."""
-    return terminal(running, "files", *words, person=person, check=check)
-
-
-def terminal(
-    running: Running, *words: str, person: str = "", check: bool = True
-) -> "subprocess.CompletedProcess[str]":
-    environ = os.environ | {
-        "CLUSTERRA_URL": running.url,
-        "CLUSTERRA_TOKEN": running.token_of(person),
-        "CLUSTERRA_CLUSTER": running.cluster,
-    }
-    done = subprocess.run(
-        [*CLUSTERRA, *words], env=environ, capture_output=True, text=True, check=False
-    )
-    if check and done.returncode:
-        pytest.fail(f"{' '.join(words)}: {done.stdout}{done.stderr}")
-    return done
+    return running.terminal("files", *words, person=person, check=check)
 
 
 def output(running: Running, job_id: int, person: str = "") -> str:
@@ -101,7 +85,7 @@ def test_a_script_that_is_submitted_is_kept_with_its_versions(
     script = tmp_path / "versioned.sh"
     for text in ("true", "false"):
         script.write_text(f"#!/bin/bash\n{text}\n")
-        terminal(running, "jobs", "submit", str(script))
+        running.terminal("jobs", "submit", str(script))
 
     def both() -> bool:
         told = files(running, "versions", "scripts/versioned.sh", check=False)
