@@ -356,3 +356,39 @@ def test_an_automation_can_start_a_recipe() -> None:
         assert wrong.status == 422
 
     run(story)
+
+
+def test_what_is_to_follow_can_be_said_of_one_job_and_not_of_a_workflow() -> None:
+    async def story() -> None:
+        client = Client(
+            None,
+            a_batch("b"),
+            a_workflow("flow", {"step_id": "one", "template_id": "b"}),
+        )
+        then = [{"when": "failed", "do": {"retry": {}}}]
+
+        made = await client("POST", SUBMIT, {"template_id": "b", "then": then})
+        refused = await client("POST", SUBMIT, {"template_id": "flow", "then": then})
+
+        assert made.status == 201, made.body
+        [rule] = client.plane.automations.rules.bound(made.json["run_id"])
+        assert rule.workspace == OURS
+        assert refused.status == 422
+        assert refused.json["at"] == "then"
+        assert len(client.world.slurm.requests) == 1
+
+    run(story)
+
+
+def test_what_a_recipe_would_cost_is_asked_with_the_same_body() -> None:
+    async def story() -> None:
+        client = Client()
+
+        answer = await client(
+            "POST", f"/v1/clusters/{LAB}/jobs/estimate", {"template_id": "recipe"}
+        )
+
+        assert answer.status == 200, answer.body
+        assert client.world.slurm.requests == {}
+
+    run(story)
