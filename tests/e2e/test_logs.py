@@ -101,7 +101,16 @@ def test_each_task_of_an_array_is_followed_by_its_own_name(running: Running) -> 
     followers = {task: Follower(running, f"{job_id}_{task}") for task in (1, 2, 3)}
 
     for task, follower in followers.items():
-        assert follower.wait() == f"task {task}\n".encode()
+        assert follower.wait() == f"task {task}\n".encode(), (
+            follower.told,
+            _known(running, job_id),
+        )
+
+
+def _known(running: Running, job_id: int) -> list[tuple[str, str, str]]:
+    """Return what is known of an array's tasks, to be shown when a test fails."""
+    found = running.client().jobs(running.cluster, f"array:{job_id}").jobs
+    return [(each.label, each.state, each.stdout) for each in found]
 
 
 def test_errors_with_a_file_of_their_own_are_followed_apart(running: Running) -> None:

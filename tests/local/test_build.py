@@ -99,7 +99,7 @@ def test_a_disk_that_fills_up_while_building_is_named_and_nothing_is_left(
     full = 'echo "dpkg: error: cannot write: No space left on device"; exit 25'
     replace_mmdebstrap(tmp_path, monkeypatch, MAKE_TREE + full)
 
-    with pytest.raises(Refused, match=r"takes 700 MB in .*, and \d+ MB are free") as refused:
+    with pytest.raises(Refused, match=r"takes 800 MB in .*, and \d+ MB are free") as refused:
         obtain(cache, suite=None, given=None, teller=Remembering())
 
     assert not isinstance(refused.value, BuildFailed)
