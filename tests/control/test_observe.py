@@ -237,6 +237,33 @@ def test_the_budget_is_honoured_and_states_stay_right_without_it(store: Store) -
     run(story())
 
 
+def test_what_became_of_its_last_task_is_not_what_became_of_all_that_an_array_waits_for(
+    store: Store,
+) -> None:
+    async def story() -> None:
+        world = World(store, calls_per_minute=12)
+        arrays = [await world.submitted_past_us(array="1-3") for _ in range(40)]
+        await world.observer.look()
+        for id in arrays:
+            # The last task to start has the id of the array; which one it is, its details say.
+            world.slurm.move(id, JobState.RUNNING)
+            world.slurm.move(id, JobState.COMPLETED, array_task=3, array_waiting="")
+
+        await world.observer.look()
+
+        known = [await world.job(id) for id in arrays]
+        unread = [job for job in known if job.array_task is None]
+        assert unread
+        assert {job.state for job in unread} == {JobState.PENDING}
+
+        for _ in range(8):
+            world.clock.advance(timedelta(minutes=1))
+            await world.observer.look()
+        assert {(await world.job(id)).state for id in arrays} == {JobState.COMPLETED}
+
+    run(story())
+
+
 def test_a_great_change_in_a_long_queue_is_read_as_one_list(store: Store) -> None:
     async def story() -> None:
         world = World(store)

@@ -49,6 +49,10 @@ RUNNING_EVERY = timedelta(seconds=10)
 ACCOUNTED_AT_ONCE = 100
 
 
+_OF_THOSE_WHO_WAIT = (JobState.PENDING, JobState.CANCELLED, JobState.DEADLINE)
+"""States that tasks can be in that have not started."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Observer:
     site: Site
@@ -226,6 +230,10 @@ class Observer:
         for id in ids:
             state = plain_state(self._marks[id])
             if state and (job := await self.store.job(self.site.cluster.id, id)):
+                # The last task of an array to start has the array's id: what has become of it is
+                # not what has become of all that its entry stands for.
+                if job.array_waiting and state not in _OF_THOSE_WHO_WAIT:
+                    continue
                 yield replace(job, state=state, flags=(HALF_READ,))
 
     async def _accounted(self, ids: Collection[int]) -> Iterable[Job]:

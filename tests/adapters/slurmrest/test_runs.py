@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clusterra.adapters.slurmrest.accounting import Array, PastJob, past_job
+from clusterra.adapters.slurmrest.accounting import PastJob, past_job
 from clusterra.adapters.slurmrest.jobs import JobInfo, job
 from clusterra.adapters.slurmrest.runs import Runs, earlier_runs, superseded
 from clusterra.core.cost.bill import stretches
@@ -198,19 +198,3 @@ def test_a_run_that_was_resized_and_then_queued_again_is_one_run_before() -> Non
     [run] = earlier_runs([BEFORE, requeued, WAITING])
 
     assert (run.started_at, run.resized_at, run.ended_at) == (after(1), after(30), after(100))
-
-
-@pytest.mark.parametrize(
-    ("state", "is_told"),
-    [("COMPLETED", False), ("FAILED", False), ("CANCELLED", True), ("PENDING", True)],
-)
-def test_the_end_of_a_task_that_is_not_known_yet_is_not_that_of_all_that_wait(
-    state: str, is_told: bool
-) -> None:
-    array = {"job_id": 7, "task_id": {"set": False, "number": 0}, "task": "1-3"}
-    half = msgspec.structs.replace(
-        row(state, submitted=0, start=None if is_told else 1, end=2),
-        array=msgspec.convert(array, Array),
-    )
-
-    assert (Runs().take(half) is not None) is is_told

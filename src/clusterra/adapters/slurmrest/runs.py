@@ -45,25 +45,7 @@ class Runs:
         if run.state is JobState.PENDING and "RESIZING" in run.flags:
             self._before[run.id] = replace(run, ended_at=moment(row.time.end))
             return None
-        return None if is_half_told(run) else run
-
-
-def is_half_told(run: Job) -> bool:
-    """Say whether accounting has the end of an array's last task, and not which task it was.
-
-    That task keeps the id of the array, and for a moment (seen on a busy 24.11) its row is still
-    the one that stands for all tasks which wait: `43_[1-3]`, completed. It will say more soon.
-    """
-    return bool(run.array_waiting) and run.state in _RAN
-
-
-_RAN = frozenset(
-    {
-        *(JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT),
-        *(JobState.OUT_OF_MEMORY, JobState.NODE_FAIL),
-    }
-)
-"""How only what has run can end. Tasks that wait can be cancelled, or miss their deadline."""
+        return run
 
 
 def superseded(job: Job) -> bool:
