@@ -12,7 +12,7 @@ from clusterra.control.plane import Plane
 from clusterra.control.templates.start import Started
 from clusterra.core.access import Caller, Role
 from clusterra.core.clusters import Partition
-from clusterra.core.errors import ClusterraError, Conflict, Invalid, NotFound
+from clusterra.core.errors import ClusterraError, Conflict, Invalid, NotFound, Unanswered
 from clusterra.core.jobs.artifacts import DECLARED, Declared
 from clusterra.core.jobs.comment import Mark, read
 from clusterra.core.jobs.job import JobState
@@ -186,6 +186,56 @@ def test_what_was_submitted_is_cancelled_if_slurm_refuses_a_later_step() -> None
         )
         [job] = [each async for each in kitchen.world.slurm.all_jobs()]
         assert job.state is JobState.CANCELLED
+
+    run(story())
+
+
+def test_a_workflow_that_was_refused_is_begun_anew_by_the_same_key(store: Store) -> None:
+    async def story() -> None:
+        kitchen = Kitchen(store)
+        kitchen.world.slurm.refuses_after = 1
+        with pytest.raises(ClusterraError):
+            await kitchen.start(key="k", template_id="three")
+
+        kitchen.world.slurm.refuses_after = None
+        started = await kitchen.start(key="k", template_id="three")
+
+        made = [each.submitted.submission.job_id for each in started.steps]
+        assert made == [2, 3, 4]
+        assert [kitchen.asked(each).get("dependency") for each in made] == [
+            *(None, "afterok:2", "afterok:2:3"),
+        ]
+
+    run(story())
+
+
+def test_a_workflow_whose_answer_was_lost_goes_on_where_it_was(store: Store) -> None:
+    async def story() -> None:
+        kitchen = Kitchen(store)
+        kitchen.world.slurm.loses_answers = True
+        with pytest.raises(Unanswered):
+            await kitchen.start(key="k", template_id="three")
+        await kitchen.world.observer.look()
+
+        kitchen.world.slurm.loses_answers = False
+        started = await kitchen.start(key="k", template_id="three")
+
+        assert [each.submitted.submission.job_id for each in started.steps] == [1, 2, 3]
+        jobs = [each async for each in kitchen.world.slurm.all_jobs()]
+        assert {each.state for each in jobs} == {JobState.PENDING}
+
+    run(story())
+
+
+def test_what_all_jobs_of_a_workflow_wait_for_is_for_its_first_ones() -> None:
+    async def story() -> None:
+        kitchen = Kitchen()
+
+        started = await kitchen.start(template_id="three", dependency="afterany:77")
+
+        first, second, _ = (each.submitted.submission.job_id for each in started.steps)
+        assert kitchen.asked(first)["dependency"] == "afterany:77"
+        assert kitchen.asked(second)["dependency"] == f"afterok:{first}"
 
     run(story())
 

@@ -71,9 +71,9 @@ class Making:
         wish = wish_from(
             {
                 "name": self._name(rendered),
-                "dependency": f"afterok:{':'.join(map(str, self.after))}" if self.after else None,
                 "partition": partition or None,
                 **options,
+                **self._dependency(),
                 "env": env or None,
                 "script": rendered.script,
             }
@@ -117,6 +117,10 @@ class Making:
         if self.chain and rendered.name == self.job.template.id:
             return self.job.step_id
         return self.wish.run_name or rendered.name
+
+    def _dependency(self) -> dict[str, str]:
+        """Return what a step waits for; what was said for all of them holds for the first ones."""
+        return {"dependency": f"afterok:{':'.join(map(str, self.after))}"} if self.after else {}
 
     def _with_dependency(self) -> dict[str, str]:
         return {"kill-on-invalid-dep": "yes"} if self.job.depends_on else {}

@@ -10,7 +10,8 @@ whatever happens to this server. A step whose upstream failed is cancelled by Sl
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 import structlog
 
@@ -21,7 +22,7 @@ from clusterra.control.templates.catalogue import Catalogue
 from clusterra.control.templates.making import Making
 from clusterra.core.access import Caller
 from clusterra.core.change import Change
-from clusterra.core.errors import ClusterraError, Invalid
+from clusterra.core.errors import ClusterraError, Invalid, Unanswered
 from clusterra.core.ids import uuid8
 from clusterra.core.jobs.request import JobRequest
 from clusterra.core.templates.launch import Launch, LaunchWish, launches
@@ -102,7 +103,9 @@ class Starter:
         """Return what Slurm would be handed for the first job, and what there is to say of it."""
         jobs = self.jobs(wish, submitter.site.workspace)
         making = self._making(submitter, wish, jobs[0], caller)
-        return await submitter.rehearse(making.make, caller), making.remarks
+        asked = await submitter.rehearse(making.make, caller)
+        more = (f"This is the first of {len(jobs)} jobs.",) if len(jobs) > 1 else ()
+        return asked, (*more, *making.remarks)
 
     async def _one(
         self,
@@ -143,8 +146,7 @@ class Starter:
         key: str,
     ) -> Started:
         cluster = submitter.site.cluster.id
-        # Whoever repeats a request gets the same workflow.
-        chain = uuid8("workflow", cluster, caller.user, key) if key else self.new_run_id()
+        chain = await self._chain(cluster, caller, key) if key else self.new_run_id()
         makings = [self._making(submitter, wish, job, caller, chain) for job in jobs]
         for making in makings:
             with _of_step(making.job):
@@ -183,7 +185,9 @@ class Starter:
                         prepare=making.prepare,
                     )
             except ClusterraError as error:
-                await self._undo(submitter.site, done, caller, error)
+                # Slurm may have it, and whoever asks again with the same key goes on from there.
+                if not (key and isinstance(error, Unanswered)):
+                    await self._undo(submitter.site, workflow, done, caller, error)
                 raise
         return Started(
             steps=tuple(
@@ -197,6 +201,16 @@ class Starter:
             remarks=tuple(dict.fromkeys(each for making in makings for each in making.remarks)),
             workflow=workflow,
         )
+
+    async def _chain(self, cluster: str, caller: Caller, key: str) -> str:
+        """Return the workflow that a key stands for: the same for whoever repeats a request, and
+        another one after it was undone."""
+        for turn in count():
+            chain = uuid8("workflow", cluster, caller.user, key, turn)
+            there = await self.store.list(WORKFLOW, f"{cluster}/{chain}")
+            if not any(each.value.undone for each in there):
+                return chain
+        raise AssertionError
 
     def _making(
         self, submitter: Submitter, wish: LaunchWish, job: Launch, caller: Caller, chain: str = ""
@@ -218,8 +232,17 @@ class Starter:
             await self.store.commit(LEDGER, Change(puts=[record]))
 
     async def _undo(
-        self, site: Site, done: Mapping[str, Submitted], caller: Caller, error: ClusterraError
+        self,
+        site: Site,
+        workflow: Workflow,
+        done: Mapping[str, Submitted],
+        caller: Caller,
+        error: ClusterraError,
     ) -> None:
+        id = f"{workflow.cluster}/{workflow.id}"
+        record = await self.store.get(WORKFLOW, id, default=workflow)
+        undone = replace(record, value=replace(record.value, undone=True))
+        await self.store.commit(LEDGER, Change(puts=[undone]))
         for each in done.values():
             with suppress(ClusterraError):
                 await site.slurm.cancel(each.submission.job_id, user=caller.user)

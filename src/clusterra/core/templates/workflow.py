@@ -33,6 +33,9 @@ class Workflow:
     directory: str = ""
     """Where its steps write, each into a directory of its own."""
 
+    undone: bool = False
+    """A step was refused, and those before it were cancelled."""
+
 
 WORKFLOW: Kind[Workflow] = Kind("workflow", Workflow)
 """By cluster and id."""
