@@ -167,7 +167,8 @@ class Heart:
 
     async def _until_news(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self._news.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
         except TimeoutError:
             return
 

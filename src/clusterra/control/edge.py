@@ -81,7 +81,8 @@ class Edge:
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(mine)
         try:
-            await asyncio.wait_for(mine, seconds)
+            async with asyncio.timeout(seconds):
+                await mine
         except TimeoutError:
             return
         finally:

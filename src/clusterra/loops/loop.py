@@ -82,7 +82,10 @@ class Loop:
         await asyncio.sleep(least)
         try:
             jitter = random.uniform(0.9, 1.0)  # noqa: S311
-            await asyncio.wait_for(self._woken.wait(), max(pause * jitter - least, 0))
+            # Not wait_for: until Python 3.12 it forgets that it was cancelled if what it waits
+            # for comes at the same moment, and then the loop goes on for ever.
+            async with asyncio.timeout(max(pause * jitter - least, 0)):
+                await self._woken.wait()
         except TimeoutError:
             return
         self._woken.clear()

@@ -38,7 +38,8 @@ class Process:
         """Ask it to end; make it, after a while. Returns when it has."""
         self.send(signal.SIGTERM)
         try:
-            await asyncio.wait_for(asyncio.shield(self.ended), patience)
+            async with asyncio.timeout(patience):
+                await asyncio.shield(self.ended)
         except TimeoutError:
             self.send(signal.SIGKILL)
             await asyncio.shield(self.ended)
