@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from clusterra.adapters.passwd import uid_of
 from clusterra.core.errors import NotFound
 from clusterra.ports import Found
 
@@ -44,7 +45,7 @@ class LocalJobFiles:
 
     def _find(self, user: str, pattern: str) -> list[Found]:
         folder, _, last = pattern.rpartition("/")
-        uid = self._uid_of(user)
+        uid = uid_of(self._root, user)
         try:
             with self._folder(folder) as at:
                 found = (
@@ -96,7 +97,7 @@ class LocalJobFiles:
                 opened = os.open(name, _STEP | os.O_NONBLOCK, dir_fd=at)
         except OSError:
             raise _gone(path) from None
-        if not self._is_theirs(os.fstat(opened), self._uid_of(user)):
+        if not self._is_theirs(os.fstat(opened), uid_of(self._root, user)):
             os.close(opened)
             raise _gone(path)
         return opened
@@ -119,13 +120,6 @@ class LocalJobFiles:
 
     def _is_theirs(self, found: os.stat_result, uid: int | None) -> bool:
         return stat.S_ISREG(found.st_mode) and (self._single_user or found.st_uid == uid)
-
-    def _uid_of(self, user: str) -> int | None:
-        for line in (self._root / "etc/passwd").read_text().splitlines():
-            name, _, rest = line.partition(":")
-            if name == user:
-                return int(rest.split(":")[1])
-        return None
 
 
 def _looked_at(at: int, name: str) -> os.stat_result | None:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from clusterra.adapters.inotify import DIRECTORY, Inotify
 from clusterra.adapters.log_file import LogFile
+from clusterra.adapters.passwd import uid_of
 from clusterra.core.errors import Refused
 from clusterra.core.jobs.job import Job
 from clusterra.ports import Output
@@ -109,7 +110,7 @@ class LocalLogs:
     def _check(self, found: os.stat_result, user: str) -> None:
         if not stat.S_ISREG(found.st_mode):
             raise PermissionError(1, "it is not a plain file")
-        if not self._single_user and found.st_uid != self._uid_of(user):
+        if not self._single_user and found.st_uid != uid_of(self._root, user):
             raise PermissionError(1, f"it does not belong to {user}")
 
     def _nearest(self, path: str) -> int:
@@ -121,13 +122,6 @@ class LocalLogs:
                 os.close(at)
                 at = inner
         return at
-
-    def _uid_of(self, user: str) -> int | None:
-        for line in (self._root / "etc/passwd").read_text().splitlines():
-            name, _, rest = line.partition(":")
-            if name == user:
-                return int(rest.split(":")[1])
-        return None
 
 
 async def _opened(opening: Callable[..., T], *given: str) -> T:

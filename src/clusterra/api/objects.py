@@ -15,7 +15,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clusterra.api import problems
+from clusterra.api.sse import gone
 from clusterra.control.plane import Plane
+from clusterra.core.byte_range import byte_range
 from clusterra.core.errors import ClusterraError, Malformed, NotFound
 from clusterra.ports import Desk, Handout, Intake
 
@@ -23,7 +25,6 @@ log = structlog.get_logger()
 
 PATH = "/v1/objects"
 _LINK = re.compile(rf"{PATH}/([a-z0-9]{{1,64}})/([A-Za-z0-9_-]{{1,8192}})")
-_RANGE = re.compile(r"bytes=(\d{1,18})?-(\d{1,18})?")
 
 PASSED_OVER, PASSED_OVER_SECONDS = 16 << 20, 5.0
 """How much of what is refused is read and thrown away, and for how long."""
@@ -143,8 +144,9 @@ async def _give(
     asked = headers.get("range", "")
     if headers.get("if-range", told.get("etag")) != told.get("etag"):
         asked = ""
-    span = _span(asked, handout.size) if asked else None
-    if span is not None and span[0] >= span[1]:
+    wanted = byte_range(asked)
+    span = wanted.within(handout.size) if wanted else None
+    if wanted and span is None:
         return await _reply(send, 416, {**told, "content-range": f"bytes */{handout.size}"})
     start, stop = span or (0, handout.size)
     told["content-length"] = str(stop - start)
@@ -158,7 +160,7 @@ async def _give(
 
 async def _pour(pieces: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
     """Send all of it, as long as somebody is there to take it."""
-    leaving = asyncio.ensure_future(_left(receive))
+    leaving = asyncio.create_task(gone(receive))
     try:
         async for piece in pieces:
             if leaving.done():
@@ -166,22 +168,6 @@ async def _pour(pieces: AsyncIterator[bytes], receive: Receive, send: Send) -> N
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     finally:
         leaving.cancel()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _span(text: str, size: int) -> tuple[int, int] | None:
-    """Return from where to where a range reaches; None for one we do not know, which means all."""
-    found = _RANGE.fullmatch(text.strip())
-    if found is None or found[1] is found[2] is None:
-        return None
-    if found[1] is None:
-        return max(size - int(found[2]), 0), size
-    stop = min(int(found[2]) + 1, size) if found[2] is not None else size
-    return int(found[1]), stop
 
 
 async def _reply(send: Send, status: int, headers: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from clusterra.core.change import Change, Kind, Record
+from clusterra.core.change import NO_LEDGER, Change, Kind, Record
 from clusterra.core.ids import uuid7
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Clock, Store, Vault
@@ -23,8 +23,6 @@ LARGEST = 512 * 1024
 BATCH = 1_000
 """Most requests that are dropped in one commit."""
 
-LEDGER = ""
-"""A commit names a ledger, and these records belong to none."""
 
 _PREFIX = 8
 _MINUTE = timedelta(milliseconds=1 << 16)
@@ -94,7 +92,7 @@ class Requests:
             await self._drop(_prefix(at))
             at = _begin(at + _MINUTE)
         if at > mark.value.until or not mark.version:
-            await self.store.commit(LEDGER, Change(puts=[replace(mark, value=Tidied(until=at))]))
+            await self.store.commit(NO_LEDGER, Change(puts=[replace(mark, value=Tidied(until=at))]))
         return at + _MINUTE <= until
 
     async def _oldest(self, until: datetime) -> datetime:
@@ -105,7 +103,7 @@ class Requests:
     async def _drop(self, prefix: str) -> None:
         found = await self.store.list(REQUEST, prefix)
         for first in range(0, len(found), BATCH):
-            await self.store.commit(LEDGER, Change(drops=found[first : first + BATCH]))
+            await self.store.commit(NO_LEDGER, Change(drops=found[first : first + BATCH]))
 
 
 _NONE = KeptRequest(user="", at=datetime(1970, 1, 1, tzinfo=UTC), locked="")

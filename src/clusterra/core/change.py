@@ -11,6 +11,10 @@ from clusterra.core.webhooks.delivery import Attempt, Delivery
 T = TypeVar("T")
 
 
+NO_LEDGER = ""
+"""What a commit names whose records belong to no ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
     """A sort of record, and the type its values have."""

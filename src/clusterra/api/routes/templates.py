@@ -17,6 +17,8 @@ from clusterra.control.plane import Plane
 from clusterra.control.templates.catalogue import Entry
 from clusterra.core.access import Deed
 from clusterra.core.errors import Invalid, NotFound
+from clusterra.core.files.place import room_of
+from clusterra.core.people.person import Person
 from clusterra.core.templates.launch import LaunchWish
 from clusterra.core.templates.read import SourceFile
 from clusterra.core.templates.render import Context, render
@@ -146,12 +148,12 @@ async def _rendered(request: Request, id: str, workspace: str) -> Response:
         override=read_override(wanted.sbatch_override),
     )
     job = plane.starter.jobs(wish, where)[0] if entry.template.ready else None
-    email = guest.person.email
+    cluster = wanted.cluster or _some_cluster(plane, where)
     context = Context(
-        user_email=email,
-        cluster_id=wanted.cluster or _some_cluster(plane, where),
+        user_email=guest.person.email,
+        cluster_id=cluster,
         run_id=plane.starter.new_run_id(),
-        files=f"/mnt/efs/{email}",
+        files=_room(plane, cluster, guest.person),
     )
     found = render(
         job.template if job else entry.template,
@@ -178,6 +180,13 @@ async def _rendered(request: Request, id: str, workspace: str) -> Response:
 def _some_cluster(plane: Plane, workspace: str) -> str:
     mine = (id for id, site in plane.sites.items() if site.workspace == workspace)
     return next(mine, "")
+
+
+def _room(plane: Plane, cluster: str, person: Person) -> str:
+    """Return where somebody's jobs on a cluster would find their files."""
+    site = plane.sites.get(cluster)
+    room = site.files.room(room_of(person.email)) if site and site.files else ""
+    return room or f"/home/{person.login}"
 
 
 def _one(request: Request, id: str, workspace: str) -> tuple[str, Entry]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clusterra.control.files.rooms import VARIABLE as FILES
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
-from clusterra.core.change import Change
+from clusterra.core.change import NO_LEDGER, Change
 from clusterra.core.jobs.artifacts import DECLARED, Declared
 from clusterra.core.jobs.comment import Mark
 from clusterra.core.jobs.compose import compose, wish_from
@@ -18,10 +19,6 @@ from clusterra.core.templates.profiles import sized
 from clusterra.core.templates.render import Context, Rendered, filled_value, render
 from clusterra.core.templates.steps import Surroundings, preamble, surroundings
 from clusterra.ports import Clock, Login, Store
-
-FILES = "CLUSTERRA_FILES"
-LEDGER = ""
-"""A commit names a ledger, and these records belong to none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +100,7 @@ class Making:
             artifacts=artifacts,
         )
         record = await self.store.get(DECLARED, run_id, default=declared)
-        await self.store.commit(LEDGER, Change(puts=[replace(record, value=declared)]))
+        await self.store.commit(NO_LEDGER, Change(puts=[replace(record, value=declared)]))
 
     def _filled(self, values: Mapping[str, Any], context: Context) -> Mapping[str, Any]:
         """Fill in what a step's values name of its run. A job by itself has none that do."""

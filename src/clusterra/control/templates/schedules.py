@@ -18,7 +18,7 @@ from clusterra.control.people.drawn import new_id
 from clusterra.control.submit import Submission, Submitter
 from clusterra.control.templates.start import Starter
 from clusterra.core.access import Caller, Deed, check_may
-from clusterra.core.change import Change, Record
+from clusterra.core.change import NO_LEDGER, Change, Record
 from clusterra.core.errors import ClusterraError, Forbidden, Invalid, NotFound, TooLarge
 from clusterra.core.quote import shown
 from clusterra.core.templates import cron
@@ -30,9 +30,6 @@ log = structlog.get_logger()
 
 MOST = 100
 """Schedules of one cluster."""
-
-LEDGER = ""
-"""A commit names a ledger, and these records belong to none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,7 +73,7 @@ class Schedules:
             last_run_id=first.run_id,
         )
         record = Record(kind=SCHEDULE, id=f"{cluster}/{made.id}", value=made)
-        await self.store.commit(LEDGER, Change(puts=[record]))
+        await self.store.commit(NO_LEDGER, Change(puts=[record]))
         return made
 
     async def check(self, cluster: str, schedule: str) -> None:
@@ -106,7 +103,7 @@ class Schedules:
                 hint="`clusterra templates schedules` shows those there are.",
                 code="schedule-not-found",
             )
-        await self.store.commit(LEDGER, Change(drops=mine))
+        await self.store.commit(NO_LEDGER, Change(drops=mine))
         return mine[0].value
 
     async def start_due(self) -> bool:
@@ -115,7 +112,7 @@ class Schedules:
         due = [each for each in await self.store.list(SCHEDULE) if each.value.next_at <= now]
         for record in due:
             done = await self._started(record.value, now)
-            await self.store.commit(LEDGER, Change(puts=[replace(record, value=done)]))
+            await self.store.commit(NO_LEDGER, Change(puts=[replace(record, value=done)]))
         return bool(due)
 
     async def _started(self, due: Schedule, now: datetime) -> Schedule:

@@ -21,7 +21,7 @@ from clusterra.control.submit import Submitted, Submitter
 from clusterra.control.templates.catalogue import Catalogue
 from clusterra.control.templates.making import Making
 from clusterra.core.access import Caller
-from clusterra.core.change import Change
+from clusterra.core.change import NO_LEDGER, Change
 from clusterra.core.errors import ClusterraError, Invalid, Unanswered
 from clusterra.core.ids import uuid8
 from clusterra.core.jobs.request import JobRequest
@@ -31,9 +31,6 @@ from clusterra.core.templates.workflow import WORKFLOW, StepRun, Workflow
 from clusterra.ports import Clock, Store
 
 log = structlog.get_logger()
-
-LEDGER = ""
-"""A commit names a ledger, and these records belong to none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +226,7 @@ class Starter:
         id = f"{workflow.cluster}/{workflow.id}"
         record = await self.store.get(WORKFLOW, id, default=workflow)
         if not record.version:
-            await self.store.commit(LEDGER, Change(puts=[record]))
+            await self.store.commit(NO_LEDGER, Change(puts=[record]))
 
     async def _undo(
         self,
@@ -242,7 +239,7 @@ class Starter:
         id = f"{workflow.cluster}/{workflow.id}"
         record = await self.store.get(WORKFLOW, id, default=workflow)
         undone = replace(record, value=replace(record.value, undone=True))
-        await self.store.commit(LEDGER, Change(puts=[undone]))
+        await self.store.commit(NO_LEDGER, Change(puts=[undone]))
         for each in done.values():
             with suppress(ClusterraError):
                 await site.slurm.cancel(each.submission.job_id, user=caller.user)
