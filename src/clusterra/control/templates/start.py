@@ -25,7 +25,7 @@ from clusterra.core.change import NO_LEDGER, Change
 from clusterra.core.errors import ClusterraError, Invalid, Unanswered
 from clusterra.core.ids import uuid8
 from clusterra.core.jobs.request import JobRequest
-from clusterra.core.templates.launch import Launch, LaunchWish, launches
+from clusterra.core.templates.launch import MAIN, Launch, LaunchWish, launches
 from clusterra.core.templates.template import Template
 from clusterra.core.templates.workflow import WORKFLOW, StepRun, Workflow
 from clusterra.ports import Clock, Store
@@ -81,7 +81,7 @@ class Starter:
     ) -> Started:
         """Submit what a recipe comes to: one job, or those of a workflow."""
         jobs = self.jobs(wish, submitter.site.workspace)
-        if len(jobs) == 1 and not wish.steps and jobs[0].step_id == "main":
+        if len(jobs) == 1 and not wish.steps and jobs[0].step_id == MAIN:
             made = self._making(submitter, wish, jobs[0], caller)
             return await self._one(
                 submitter, made, caller, body=body, key=key, run_id=run_id, then=then

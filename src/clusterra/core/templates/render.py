@@ -58,8 +58,6 @@ class Rendered:
     artifacts: tuple[Artifact, ...] = ()
     values: Values
     remarks: tuple[str, ...] = ()
-    on_demand: bool = False
-    arm64: bool = False
 
 
 def render(
@@ -106,8 +104,6 @@ def render(
         ),
         values=values,
         remarks=_remarks(values),
-        on_demand=bool(template.policy.get("prefer_on_demand")),
-        arm64=bool(template.policy.get("prefer_arm64")),
     )
 
 
