@@ -192,11 +192,16 @@ class Running:
 
     def slurmd(self, worker: str) -> int:
         """Return the pid of a worker's slurmd, or 0."""
-        for pid in descendants(self.pid):
-            words = _command_line(pid)
-            if words[:1] == ["slurmd"] and words[words.index("-N") + 1] == worker:
-                return pid
-        return 0
+        return self.slurmds().get(worker, 0)
+
+    def slurmds(self) -> dict[str, int]:
+        """Return the pid of every worker's slurmd, also of one that is about to end."""
+        commands = {pid: _command_line(pid) for pid in descendants(self.pid)}
+        return {
+            words[words.index("-N") + 1]: pid
+            for pid, words in commands.items()
+            if words[:1] == ["slurmd"]
+        }
 
     def nodes(self, count: int) -> list[NodeView]:
         """Return the nodes once there are so many: workers join after the control plane is up."""
@@ -223,7 +228,8 @@ class Running:
         give_up = time.monotonic() + timeout
         while not until(view := client.job(self.cluster, str(job_id))):
             if time.monotonic() > give_up:
-                pytest.fail(f"job {job_id} is still {view}")
+                story = self.cli("jobs", "timeline", str(job_id), check=False).stdout
+                pytest.fail(f"job {job_id} is still {view}\n{story}")
             time.sleep(0.1)
         return view
 

@@ -7,14 +7,17 @@ from datetime import timedelta
 import pytest
 
 from clusterra.adapters.memory import MemoryStore
+from clusterra.control.find import find_job
 from clusterra.control.submit import SUBMISSION, Outcome, Submission, Submitted, Submitter
 from clusterra.core.access import Caller
+from clusterra.core.change import Change
 from clusterra.core.errors import Conflict, Refused, Unanswered, Unreachable
 from clusterra.core.jobs import comment
 from clusterra.core.jobs.fit import Largest
+from clusterra.core.jobs.job import JobState
 from clusterra.core.jobs.request import JobRequest
 from clusterra.ports import Login, Store
-from tests.builders import NOON
+from tests.builders import NOON, a_job
 from tests.world import LAB, World
 
 ANA = Caller(user="ana")
@@ -106,6 +109,23 @@ def test_the_first_job_of_a_person_is_theirs_and_wakes_the_observer(store: Store
         assert world.woken == 1
         [job] = await world.slurm.job(1)
         assert (job.user, job.run_id, job.work_dir) == ("ana", "run-1", "/home/ana")
+
+    asyncio.run(story())
+
+
+def test_a_number_that_slurm_gives_again_stands_for_the_job_just_submitted(store: Store) -> None:
+    async def story() -> None:
+        world = World(store)
+        await world.observer.look()
+        old = a_job(1, state=JobState.COMPLETED, name="old", run_id="of-last-year")
+        await store.commit(LAB, Change(jobs=[old]))
+        world.clock.advance(timedelta(days=300))
+
+        done = await send(submitter(world))
+
+        found = await find_job(world.site, "1", ANA, store=store)
+        assert found.run_id == done.submission.run_id
+        assert found.state is JobState.PENDING
 
     asyncio.run(story())
 

@@ -32,10 +32,15 @@ def elastic(land: Land) -> Iterator[Running]:
 
 
 def is_empty(running: Running) -> bool:
-    """Say whether there is no worker: not at the edge, not in Slurm, and none is wanted."""
+    """Say whether there is no worker: none is wanted, none is in Slurm, and none runs.
+
+    The last is not to be left out: a controller that has lost its memory gives a job to a worker
+    that it had been told to give none, as long as that one has not ended.
+    """
     client = running.client()
     fleet = client.fleet.show(running.cluster)
-    return (fleet.desired, fleet.workers, client.nodes(running.cluster).nodes) == (0, 0, [])
+    nodes = client.nodes(running.cluster).nodes
+    return (fleet.desired, fleet.workers, nodes, running.slurmds()) == (0, 0, [], {})
 
 
 def until_empty(running: Running) -> None:
