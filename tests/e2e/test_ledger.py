@@ -15,7 +15,7 @@ import pytest
 from tests.cluster import Running
 from tests.watcher import Watcher, ledger
 
-JOBS = int(os.environ.get("CLUSTERRA_E2E_JOBS", "150"))
+JOBS = int(os.environ.get("CLUSTERRA_E2E_JOBS", "90"))
 """How many short jobs; the long form of this test runs a thousand."""
 
 STEPS = ("job.submitted", "job.started", "job.completed")
