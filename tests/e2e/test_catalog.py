@@ -162,12 +162,19 @@ def test_a_notebook_that_fails_shows_where_in_its_page(running: Running) -> None
 
 
 def workflow(running: Running, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """Submit steps, and return the workflow once each of its jobs has ended."""
+    """Submit steps, and return the workflow once each has ended and it is known how."""
     accepted = running.client().submit(running.cluster, {"steps": steps})
     for each in steps_of(accepted):
         running.wait_ended(each)
     path = f"/v1/clusters/{running.cluster}/workflows/{accepted.workflow_id}"
-    found: dict[str, Any] = json.loads(running.connection().send("GET", path).body)
+    connection, found = running.connection(), {}
+
+    def told() -> bool:
+        # States are seen at once, exit codes a moment later.
+        found.update(json.loads(connection.send("GET", path).body))
+        return not any(each["why"].endswith(" failed.") for each in found["steps"])
+
+    eventually("it is known how each ended", told)
     return found
 
 

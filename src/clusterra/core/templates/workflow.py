@@ -118,6 +118,8 @@ def how_it_ended(job: Job) -> str:
     match job.state:
         case JobState.FAILED if job.exit_code:
             return f"failed with exit code {job.exit_code}"
+        case JobState.FAILED:
+            return "failed"
         case JobState.OUT_OF_MEMORY:
             return "ran out of memory"
         case JobState.TIMEOUT:
