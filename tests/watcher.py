@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterra.client.connection import Connection
-from tests.cluster import CLUSTERRA, Running
+from tests.cluster import CLUSTERRA, Running, eventually
 
 
 @dataclass
@@ -64,6 +64,14 @@ class Watcher:
         )
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
+
+    def begin(self) -> None:
+        """Start it for the first time, and return when it looks: what was before is none of its own."""
+        self.start()
+        eventually(
+            "it has seen the cluster",
+            lambda: any(each["type"] == "cluster.connected" for each in self.ledger()),
+        )
 
     def kill(self) -> None:
         assert self.process is not None

@@ -32,7 +32,7 @@ def watchers(running: Running, tmp_path: Path) -> Iterator[tuple[Watcher, Watche
     calm, hunted = Watcher(running, tmp_path / "calm"), Watcher(running, tmp_path / "hunted")
     tmp_path.chmod(0o755)
     for each in (calm, hunted):
-        each.start()
+        each.begin()
     yield calm, hunted
     for each in (calm, hunted):
         each.kill()
@@ -42,8 +42,6 @@ def test_every_job_is_told_once_by_hooks_by_looking_and_by_one_who_dies_all_the_
     running: Running, watchers: tuple[Watcher, Watcher]
 ) -> None:
     calm, hunted = watchers
-    for each in watchers:
-        _until(lambda each=each: any(e["type"] == "cluster.connected" for e in each.ledger()))
     hunt = threading.Thread(target=hunted.kill_now_and_then)
     hunt.start()
     ids: set[int] = set()

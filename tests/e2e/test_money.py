@@ -40,7 +40,7 @@ def paid(land: Land) -> Iterator[Running]:
 @pytest.fixture
 def watcher(paid: Running, tmp_path: Path) -> Iterator[Watcher]:
     made = Watcher(paid, tmp_path / "watcher", more="[clusters.scaling]")
-    made.start()
+    made.begin()
     yield made
     made.kill()
 
