@@ -22,6 +22,7 @@ import pytest
 
 from clusterra.client.client import Client
 from clusterra.client.connection import Connection
+from clusterra.core.jobs.job import HALF_READ
 from clusterra.local.processes import children, process
 from clusterra.local.rootfs import cache_directory
 from clusterra.local.running import DaemonStatus
@@ -234,7 +235,13 @@ class Running:
         return view
 
     def wait_ended(self, job_id: int | str, timeout: float = 60) -> JobView:
-        return self.wait(job_id, until=lambda view: view.state in ENDED, timeout=timeout)
+        """Return the job once it has ended and all of it is known: where many end at once, states
+        are seen before the rest."""
+        return self.wait(
+            job_id,
+            until=lambda view: view.state in ENDED and HALF_READ not in view.flags,
+            timeout=timeout,
+        )
 
     def submit(self, script: str, *, person: str = "", **wishes: Any) -> int:
         body = {"script": f"#!/bin/bash\n{script}\n", **wishes}

@@ -170,9 +170,10 @@ def workflow(running: Running, steps: list[dict[str, Any]]) -> dict[str, Any]:
     connection, found = running.connection(), {}
 
     def told() -> bool:
-        # States are seen at once, exit codes a moment later.
+        # States are seen at once, reasons and exit codes a moment later.
         found.update(json.loads(connection.send("GET", path).body))
-        return not any(each["why"].endswith(" failed.") for each in found["steps"])
+        cancelled = [each["why"] for each in found["steps"] if each["state"] == "CANCELLED"]
+        return all(why and not why.endswith(" failed.") for why in cancelled)
 
     eventually("it is known how each ended", told)
     return found
