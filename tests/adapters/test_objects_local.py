@@ -186,6 +186,54 @@ def test_what_is_put_belongs_to_the_person_and_the_rooms_are_closed(
     assert (tmp_path / "private").stat().st_mode & 0o077 == 0 or os.geteuid() == 0
 
 
+@as_root
+def test_a_room_that_many_make_at_once_is_its_owners_all_of_it(
+    objects: LocalObjects, tmp_path: Path
+) -> None:
+    """A person's first jobs come together, each with the room that it needs."""
+    rooms = [f"p{n}@lab.example" for n in range(40)]
+
+    async def crowd() -> None:
+        for room in rooms:
+            await asyncio.gather(*(objects.make_room(room, 20007) for _ in range(8)))
+
+    asyncio.run(crowd())
+
+    for name in rooms:
+        made = tmp_path / "efs" / name
+        owners = {
+            each.name: each.stat().st_uid
+            for each in (made, *made.iterdir())
+            if each.name != "shared"
+        }
+        assert set(owners.values()) == {20007}, owners
+
+
+@as_root
+def test_a_room_that_was_left_half_made_is_finished(objects: LocalObjects, tmp_path: Path) -> None:
+    left = tmp_path / "efs" / "dina@lab.example"
+    (left / "outputs").mkdir(mode=0o700, parents=True)
+
+    asyncio.run(objects.make_room(left.name, 20009))
+
+    for each in (left, left / "outputs", left / "data", left / "scripts"):
+        assert each.stat().st_uid == 20009, each
+
+
+@as_root
+def test_what_stands_in_the_place_of_a_folder_is_left_to_its_owner(
+    objects: LocalObjects, room: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ours").mkdir()
+    (room / "outputs").rmdir()
+    (room / "outputs").symlink_to(tmp_path / "ours")
+
+    asyncio.run(objects.make_room(ROOM, 20001))
+
+    assert (room / "outputs").is_symlink()
+    assert (tmp_path / "ours").stat().st_uid == 0
+
+
 def test_a_checksum_is_forgotten_when_a_job_writes_to_the_file(
     objects: LocalObjects, room: Path
 ) -> None:

@@ -62,21 +62,31 @@ def _step(at: int, part: str, owner: int, *, make: bool) -> int:
 
 
 def make_folder(at: int, name: str, owner: int, mode: int = 0o755) -> None:
-    """Make a folder for somebody; one that is there stays as it is."""
+    """Make a folder for somebody.
+
+    One that is there stays as it is, unless it is still our own: whoever made it has not come to
+    hand it over yet, or never will. Without that, of two who make a room at once the second
+    would take it for ours, and so would be all that it puts there.
+    """
     try:
         os.mkdir(name, mode, dir_fd=at)
+        new = True
     except FileExistsError:
-        return
-    made = os.open(name, _DIRECTORY, dir_fd=at)
+        new = False
     try:
-        os.fchmod(made, mode)
-        give(made, owner)
+        opened = os.open(name, _DIRECTORY, dir_fd=at)
+    except OSError:
+        return  # a file or a link: whoever put it there has it
+    try:
+        if new:
+            os.fchmod(opened, mode)
+        give(opened, owner)
     finally:
-        os.close(made)
+        os.close(opened)
 
 
 def give(descriptor: int, owner: int) -> None:
-    """Hand something that we have just made to whoever owns the room."""
+    """Hand something that is ours, since we made it, to whoever owns the room."""
     if os.geteuid() == 0 and owner and os.fstat(descriptor).st_uid == 0:
         os.fchown(descriptor, owner, owner)
 
