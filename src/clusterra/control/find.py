@@ -22,7 +22,9 @@ async def find_job(site: Site, label: str, caller: Caller, *, store: Store) -> J
     A task that still waits has no job of its own: it is found as its array's entry.
     """
     id, task = _read(label)
-    found = await known_job(site, label, store=store) or await _ask_slurm(site, id, task)
+    found = await known_job(site, label, store=store)
+    if found is None or site.is_succeeded(found):
+        found = await _ask_slurm(site, id, task)
     if found is None or not sees(caller, found.user):
         raise NotFound(
             f"There is no job {label} on {site.cluster.name}.",

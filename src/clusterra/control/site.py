@@ -12,6 +12,7 @@ from clusterra.control.record import Recorder
 from clusterra.core.budget import Budget
 from clusterra.core.clusters import Cluster, Node, Partition, SlurmInfo
 from clusterra.core.jobs.fit import Largest
+from clusterra.core.jobs.job import Job
 from clusterra.core.scaling.planned import NOT_PLANNED, Planned
 from clusterra.core.scaling.policy import Policy
 from clusterra.core.scaling.shapes import Shape
@@ -36,6 +37,10 @@ class Sky:
 
     why_not: str = NOT_YET.why
     """While the queue cannot be seen: the reason. Empty while it can."""
+
+
+REMEMBERED = 1000
+"""Jobs that were handed over last; all but a few of them have been seen by then."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,11 +98,28 @@ class Site:
     enrolled: dict[str, datetime] = field(default_factory=dict)
     """People known to be enrolled, and since when, so that a second submission asks nobody."""
 
+    handed: dict[int, str] = field(default_factory=dict)
+    """The run ids of the jobs that Slurm took from us last, by the number it gave them."""
+
     wake: Callable[[], None] = lambda: None
     """Have the queue looked at now."""
 
     nudge: Callable[[Collection[int]], None] = lambda _: None
     """Have these jobs looked at now, because a hook spoke of them."""
+
+    def hand_over(self, id: int, run_id: str) -> None:
+        self.handed.pop(id, None)
+        self.handed[id] = run_id
+        if len(self.handed) > REMEMBERED:
+            del self.handed[next(iter(self.handed))]
+
+    def is_succeeded(self, job: Job) -> bool:
+        """Say whether another job has its number by now.
+
+        A controller that has lost its memory counts from one again, as does one that has come to
+        its highest number. Until the new job has been seen, the old one stands in the store.
+        """
+        return self.handed.get(job.array_id or job.id, job.run_id) != job.run_id
 
     @property
     def meter(self) -> Meter:

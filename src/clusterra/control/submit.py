@@ -13,7 +13,6 @@ wait for: Slurm is asked at once, and what came of it is recorded.
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -23,7 +22,7 @@ from clusterra.control.notes import Notes
 from clusterra.control.site import Site
 from clusterra.core.access import Caller
 from clusterra.core.change import Change, Kind, Record
-from clusterra.core.errors import ClusterraError, Conflict, Refused, Unanswered, Unreachable
+from clusterra.core.errors import ClusterraError, Conflict, Refused, Unanswered
 from clusterra.core.jobs.fit import check_fits
 from clusterra.core.jobs.request import Accepted, JobRequest
 from clusterra.core.seen import Seen
@@ -230,23 +229,9 @@ class Submitter:
         record = _confirmed(record, accepted)
         self._notes.add(record)
         self._keep(intent, request)
-        await self._make_known(record.value)
+        self.site.hand_over(accepted.job_id, intent.run_id)
         self.site.wake()
         return Submitted(submission=record.value)
-
-    async def _make_known(self, accepted: Submission) -> None:
-        """See to it that its number no longer stands for an older job.
-
-        A controller that has lost its memory counts from one again, as does one that has come
-        to its highest number. Whoever asks for the job they submitted gets that one.
-        """
-        older = await self.store.job(self.site.cluster.id, accepted.job_id)
-        if older is not None and older.run_id != accepted.run_id:
-            # If it cannot be seen now, the observer finds it as it finds every other.
-            with suppress(Unreachable):
-                seen_at = self.clock.now()
-                jobs = await self.site.slurm.job(accepted.job_id)
-                await self.site.recorder.record(jobs, seen_at=seen_at)
 
     def _keep(self, intent: Submission, request: JobRequest) -> None:
         if kept := self.keep(intent.run_id, request, intent.user):
