@@ -3,22 +3,22 @@
 import contextlib
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster import Running
+from tests.cluster import Running, eventually
 from tests.watcher import Watcher, ledger
 
-JOBS = int(os.environ.get("CLUSTERRA_E2E_JOBS", "60"))
+JOBS = int(os.environ.get("CLUSTERRA_E2E_JOBS", "150"))
 """How many short jobs at least; the long form of this test runs a thousand."""
 
-AT_ONCE = 15
+AT_ONCE = 50
 
 STEPS = ("job.submitted", "job.started", "job.completed")
 
@@ -51,13 +51,14 @@ def test_every_job_is_told_once_by_hooks_by_looking_and_by_one_who_dies_all_the_
             return _completed(ledger(connection, running.cluster), ids) >= len(ids)
 
         while len(ids) < JOBS or hunted.killed < 3:
+            assert hunt.is_alive()
             ids.update(four.map(lambda _: running.submit("sleep 0.2"), range(AT_ONCE)))
-            _until(over, 60 + AT_ONCE)
+            eventually("they are over", over, timeout=60 + AT_ONCE)
         told = {"hooks": of_jobs(ledger(connection, running.cluster), ids)}
     hunted.leave_alone()
     hunt.join()
     for name, each in (("calm", calm), ("hunted", hunted)):
-        _until(lambda each=each: _completed(each.ledger(), ids) >= len(ids))
+        eventually(f"{name} has told of them all", partial(_has_told, each, ids), timeout=60)
         told[name] = of_jobs(each.ledger(), ids)
 
     for name, events in told.items():
@@ -71,13 +72,9 @@ def test_every_job_is_told_once_by_hooks_by_looking_and_by_one_who_dies_all_the_
     assert sets["hunted"] == sets["hooks"]
 
 
+def _has_told(watcher: Watcher, ids: set[int]) -> bool:
+    return _completed(watcher.ledger(), ids) >= len(ids)
+
+
 def _completed(events: list[dict[str, Any]], ids: set[int]) -> int:
     return sum(event["type"] == "job.completed" for event in of_jobs(events, ids))
-
-
-def _until(true: Any, timeout: float = 60) -> None:
-    give_up = time.monotonic() + timeout
-    while not true():
-        if time.monotonic() > give_up:
-            pytest.fail("it has not come true")
-        time.sleep(0.5)

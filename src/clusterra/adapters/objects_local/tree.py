@@ -75,7 +75,7 @@ def make_folder(at: int, name: str, owner: int, mode: int = 0o755) -> None:
         new = False
     try:
         opened = os.open(name, _DIRECTORY, dir_fd=at)
-    except OSError:
+    except NotADirectoryError:
         return  # a file or a link: whoever put it there has it
     try:
         if new:
